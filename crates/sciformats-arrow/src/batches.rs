@@ -8,11 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use sciformats_conventions::sciformats::{ElementType, Error, Kind, Result};
-use sciformats_conventions::{Column, Dataset, Meaning, Table, Variable};
+use sciformats_conventions::sciformats::options::Unfolding;
+use sciformats_conventions::sciformats::{ArrayInfo, ElementType, Error, Result};
+use sciformats_conventions::{Column, Dataset, Table};
+use sciformats_core::{Fault, FaultKind};
 
 use crate::ahead::Ahead;
 use crate::decode::{self, internal};
+use crate::indexed;
 use crate::predicate::{Comparison, Predicate};
 
 /// The number of rows in a batch, if nothing else is requested.
@@ -32,6 +35,9 @@ pub struct Options {
     /// A column whose values are in ascending order, as the caller knows. Conditions on it are answered by a search
     /// that reads a few rows. If its values are in another order, rows are left out.
     pub sorted: Option<String>,
+    /// Whether conditions are answered from the indexes of `PyTables`, as that program does. Indexes that are marked as
+    /// out of date, or that differ from the table where both are compared, are not used. The default is yes.
+    pub indexes: bool,
     /// The number of rows after which the table ends.
     pub limit: Option<u64>,
     /// The number of rows in a batch, which bounds the memory.
@@ -48,6 +54,7 @@ impl Default for Options {
             rows: None,
             filter: Vec::new(),
             sorted: None,
+            indexes: true,
             limit: None,
             batch_rows: BATCH,
             threads: 0,
@@ -79,6 +86,12 @@ impl Options {
     #[must_use]
     pub fn with_sorted(self, column: impl Into<String>) -> Self {
         Self { sorted: Some(column.into()), ..self }
+    }
+
+    /// Sets whether conditions are answered from the indexes of `PyTables`.
+    #[must_use]
+    pub fn with_indexes(self, indexes: bool) -> Self {
+        Self { indexes, ..self }
     }
 
     /// Sets the number of rows after which the table ends.
@@ -128,6 +141,7 @@ pub struct Batches {
     ahead: Option<Reading>,
     threads: usize,
     left: Option<u64>,
+    indexed: Vec<String>,
 }
 
 /// Batches that are being read.
@@ -149,6 +163,8 @@ struct Plan {
     /// The number of rows that were compared, and of those that satisfied the conditions.
     compared: AtomicU64,
     kept: AtomicU64,
+    /// How much may still be read: a small file can declare any number of rows.
+    unfolding: Option<Unfolding>,
 }
 
 #[derive(Debug)]
@@ -164,6 +180,8 @@ struct Test {
 #[derive(Clone, Debug)]
 struct Cuts {
     rows: Range<u64>,
+    /// The ranges of rows that follow.
+    more: std::vec::IntoIter<Range<u64>>,
     batch: u64,
     /// The number of rows that are stored together, if several of these groups are one batch.
     chunk: Option<u64>,
@@ -173,8 +191,8 @@ impl Iterator for Cuts {
     type Item = Range<u64>;
 
     fn next(&mut self) -> Option<Range<u64>> {
-        if self.rows.is_empty() {
-            return None;
+        while self.rows.is_empty() {
+            self.rows = self.more.next()?;
         }
         let first = self.rows.start;
         let far = first.saturating_add(self.batch); // a bound
@@ -190,62 +208,14 @@ impl Iterator for Cuts {
     }
 }
 
-/// Returns the table at a path. An array is a table with one column, after those of its coordinates if it has one
-/// dimension; and so is a group of arrays of one length with a column for each.
-///
-/// # Errors
-///
-/// As [`Dataset::meaning`]; [`Error::Usage`] if the object is not a table.
-pub fn table(data: &Dataset, path: &str) -> Result<Table> {
-    let found = match data.meaning(path)? {
-        Some(Meaning::Table(table)) => return Ok(table),
-        Some(Meaning::Variable(variable))
-            if matches!(variable.stored().element, ElementType::Compound(_)) =>
-        {
-            match Table::of_records(variable.node())? {
-                Some(table) if variable.is_stored() => return Ok(table),
-                _ => vec![*variable],
-            }
-        }
-        Some(Meaning::Variable(variable)) if !variable.shape().is_empty() => {
-            with_coordinates(data, *variable)?
-        }
-        None if data.node(path)?.kind()? == Kind::Group => data.variables(path)?,
-        _ => Vec::new(),
-    };
-    Table::of_variables(path, found).ok_or_else(|| {
-        Error::usage("path", format!("{path} is neither a table nor a group of arrays of one length"))
-    })
-}
-
-/// Returns a variable along one dimension after its coordinates.
-fn with_coordinates(data: &Dataset, variable: Variable) -> Result<Vec<Variable>> {
-    let mut found: Vec<Variable> = Vec::new();
-    if let ([length], [dimension]) = (variable.shape().as_slice(), variable.dimensions.as_slice()) {
-        let own = dimension.path.iter().filter(|_| dimension.has_values);
-        for path in own.chain(variable.coordinates.iter().map(|coordinate| &coordinate.path)) {
-            if path == variable.path() || found.iter().any(|known| known.path() == path) {
-                continue;
-            }
-            if let Some(Meaning::Variable(of)) = data.meaning(path)?
-                && of.shape() == [*length]
-            {
-                found.push(*of);
-            }
-        }
-    }
-    found.push(variable);
-    Ok(found)
-}
-
 impl Batches {
     /// Reads the table at a path.
     ///
     /// # Errors
     ///
-    /// As [`table`] and [`new`](Self::new).
+    /// As [`table`](crate::table) and [`new`](Self::new).
     pub fn open(data: &Dataset, path: &str, options: &Options) -> Result<Self> {
-        Self::new(&table(data, path)?, options)
+        Self::new(&crate::table(data, path)?, options)
     }
 
     /// Reads a table.
@@ -256,6 +226,8 @@ impl Batches {
     /// none, or if a condition compares values of other types; [`Error::Unsupported`] if Arrow has no type for the
     /// values of a column.
     pub fn new(table: &Table, options: &Options) -> Result<Self> {
+        let part = crate::grid::part(table, options)?;
+        let table = part.as_ref().unwrap_or(table);
         let mut rows = options.rows.clone().unwrap_or(0..table.rows);
         if rows.start > rows.end || rows.end > table.rows {
             let (start, end, all) = (rows.start, rows.end, table.rows);
@@ -271,6 +243,9 @@ impl Batches {
             None => table.all_columns().collect(),
             Some(names) => names.iter().map(|name| column(table, name)).collect::<Result<_>>()?,
         };
+        for of in &chosen {
+            same_rows(table, of)?;
+        }
         let mut columns = Vec::new();
         let mut fields = Vec::new();
         for (of, none) in chosen.iter().zip(Table::read_undecoded(&chosen, (0, 0))?) {
@@ -287,15 +262,36 @@ impl Batches {
         if let (Some(limit), true) = (options.limit, tests.is_empty()) {
             rows.end = rows.end.min(rows.start.saturating_add(limit)); // a bound
         }
+        let mut ranges = vec![rows];
+        let mut indexed = Vec::new();
+        if options.indexes {
+            for (at, test) in tests.iter().enumerate() {
+                let column = &test.predicate.column;
+                let of = |test: &&Test| test.predicate.column == *column;
+                if options.sorted.as_ref() == Some(column)
+                    || tests.iter().position(|test| of(&test)) != Some(at)
+                {
+                    continue;
+                }
+                let conditions: Vec<&Predicate> =
+                    tests.iter().filter(of).map(|test| &test.predicate).collect();
+                if let Some(found) = indexed::rows(&test.column, &conditions, table.rows) {
+                    ranges = indexed::both(&ranges, &found);
+                    indexed.push(column.clone());
+                }
+            }
+        }
         let read: Vec<&Column> =
             chosen.iter().copied().chain(tests.iter().map(|test| &test.column)).collect();
-        let cuts = Cuts { rows, batch: options.batch_rows, chunk: Table::chunk_rows(&read) };
+        let (batch, chunk) = (options.batch_rows, Table::chunk_rows(&read));
+        let cuts = Cuts { rows: 0..0, more: ranges.into_iter(), batch, chunk };
         let plan = Plan {
             columns,
             schema: Arc::new(Schema::new(fields)),
             tests,
             compared: AtomicU64::new(0),
             kept: AtomicU64::new(0),
+            unfolding: table.unfolding(),
         };
         Ok(Self {
             plan: Arc::new(plan),
@@ -303,7 +299,13 @@ impl Batches {
             ahead: None,
             threads: options.threads(),
             left: options.limit,
+            indexed,
         })
+    }
+
+    /// Returns the columns whose indexes say which rows can satisfy the conditions; only these rows are read.
+    pub fn indexed(&self) -> &[String] {
+        &self.indexed
     }
 
     /// Returns the next batch that has rows.
@@ -354,6 +356,7 @@ fn tests(table: &Table, options: &Options, chosen: &[&Column]) -> Result<Vec<Tes
     let mut tests = Vec::new();
     for predicate in &options.filter {
         let of = column(table, &predicate.column)?;
+        same_rows(table, of)?;
         let none = Table::read_undecoded(&[of], (0, 0))?.pop();
         let none = none.ok_or_else(|| Error::internal("a column was not read"))?;
         let kind = decode::data_type(of, &none).map_err(|error| error_of(of, error))?;
@@ -418,6 +421,9 @@ impl Plan {
     fn read(&self, rows: Range<u64>) -> Result<Option<RecordBatch>> {
         let count = rows.end.saturating_sub(rows.start); // a bound: no row is before the first
         let height = usize::try_from(count).map_err(|_| Error::usage("batch_rows", "is too large"))?;
+        if self.columns.is_empty() && self.tests.is_empty() {
+            self.unfold(count)?;
+        }
         if self.tests.is_empty() {
             let all: Vec<usize> = (0..self.columns.len()).collect();
             let arrays = self.arrays(&all, (rows.start, height))?;
@@ -513,9 +519,16 @@ impl Plan {
                 let (name, found) = (&column.name, array.len());
                 return Err(Error::internal(format!("the column {name} has {found} of {height} rows")));
             }
+            self.unfold((array.get_array_memory_size() as u64).max(height as u64))?;
             Ok(array)
         });
         arrays.collect()
+    }
+
+    /// Counts bytes that are gone through, and rows of which nothing is read.
+    fn unfold(&self, bytes: u64) -> Result<()> {
+        let one = ArrayInfo::new(ElementType::Opaque(1), [bytes]);
+        self.unfolding.as_ref().map_or(Ok(()), |unfolding| unfolding.add(bytes, &one))
     }
 
     fn joined(&self, arrays: Vec<ArrayRef>, height: usize) -> Result<RecordBatch> {
@@ -525,8 +538,20 @@ impl Plan {
     }
 }
 
+/// Checks that a column has as many rows as the table.
+fn same_rows(table: &Table, column: &Column) -> Result<()> {
+    match column.rows().filter(|&found| found != table.rows) {
+        Some(found) => {
+            let kind = FaultKind::Mismatch { expected: table.rows, found };
+            let fault = Fault { field: Some("number of rows"), kind };
+            Err(fault.at("column of a table", 0).within(None, Some(&column.name)))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Names the column in an error about its type.
-fn error_of(column: &Column, error: Error) -> Error {
+pub(crate) fn error_of(column: &Column, error: Error) -> Error {
     match error {
         Error::Unsupported { what, feature: None, offset: None, .. } => {
             Error::unsupported(format!("the column {}: {what}", column.name))
@@ -536,7 +561,7 @@ fn error_of(column: &Column, error: Error) -> Error {
 }
 
 /// Returns a column by its name.
-fn column<'a>(table: &'a Table, name: &str) -> Result<&'a Column> {
+pub(crate) fn column<'a>(table: &'a Table, name: &str) -> Result<&'a Column> {
     table.all_columns().find(|column| column.name == name).ok_or_else(|| {
         Error::not_found("column", name).with_nearest(table.all_columns().map(|column| column.name.as_str()))
     })
@@ -555,7 +580,11 @@ mod tests {
 
     #[test]
     fn batches_end_where_chunks_end() {
-        let cuts = |rows, batch, chunk| Cuts { rows, batch, chunk }.collect::<Vec<_>>();
+        let several = |rows: Vec<Range<u64>>, batch, chunk| {
+            Cuts { rows: 0..0, more: rows.into_iter(), batch, chunk }.collect::<Vec<_>>()
+        };
+        let cuts = |rows, batch, chunk| several(vec![rows], batch, chunk);
+        assert_eq!(several(vec![0..2, 5..5, 7..13], 4, Some(4)), [0..2, 7..8, 8..12, 12..13]);
         assert_eq!(cuts(0..10, 4, None), [0..4, 4..8, 8..10]);
         assert_eq!(cuts(1..10, 4, Some(3)), [1..3, 3..6, 6..9, 9..10]);
         assert_eq!(cuts(0..10, 4, Some(7)), [0..4, 4..8, 8..10]);

@@ -7,6 +7,7 @@ use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, DurationMicrosecondArray, DurationMillisecondArray,
     DurationNanosecondArray, DurationSecondArray, FixedSizeListArray, Int32Array, LargeStringArray,
     TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
+    UInt64Array,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
@@ -14,6 +15,7 @@ use sciformats_conventions::decoding::{Decoding, Numbers};
 use sciformats_conventions::sciformats::{ElementType, Error, Result};
 use sciformats_conventions::time::{Calendar, DateTime, TimeUnits};
 use sciformats_conventions::{Column, Undecoded, Values};
+use sciformats_core::{Fault, FaultKind};
 
 use crate::build::{Builder, integers, names};
 
@@ -31,6 +33,7 @@ pub(crate) fn data_type(column: &Column, none: &Undecoded) -> Result<DataType> {
         }
         Undecoded::Decoded(Values::Categories { .. }) => names(),
         Undecoded::Decoded(_) => DataType::LargeUtf8,
+        Undecoded::Spread { of, .. } => return data_type(column, of),
         _ => return Err(Error::internal("a column in a form that Arrow does not know")),
     };
     for side in column.row_shape().iter().rev() {
@@ -168,6 +171,11 @@ fn flat(column: &Column, kind: &DataType, from: Undecoded) -> Result<ArrayRef> {
             crate::build::texts(texts, missing, bytes.len())
         }
         Undecoded::Decoded(values) => decoded(column, kind, values),
+        Undecoded::Spread { of, places } => {
+            let places = places.into_iter().map(|place| place as u64).collect::<UInt64Array>();
+            let values = flat(column, kind, *of)?;
+            arrow_select::take::take(&values, &places, None).map_err(|error| internal(&error))
+        }
         _ => Err(Error::internal("a column in a form that Arrow does not know")),
     }
 }
@@ -234,11 +242,12 @@ fn stored(
         Decoding::Categories { names: known, .. } => match integers(&element, &bytes) {
             Ok(codes) => {
                 let marked = |at: usize| missing.as_ref().and_then(|all| all.get(at)) == Some(&true);
-                let codes = codes.into_iter().enumerate().map(|(at, code)| {
-                    let inside = usize::try_from(code).is_ok_and(|code| code < known.len());
-                    i32::try_from(code).ok().filter(|_| inside && !marked(at))
+                let codes = codes.into_iter().enumerate().map(|(at, code)| match usize::try_from(code) {
+                    _ if code == -1 || marked(at) => Ok(None),
+                    Ok(inside) if inside < known.len() => Ok(i32::try_from(code).ok()),
+                    _ => Err(beyond(column, code, known.len())),
                 });
-                categories(codes.collect(), known)
+                categories(codes.collect::<Result<_>>()?, known)
             }
             Err(_) => fallback(column, kind, (element, bytes), decoding, missing),
         },
@@ -247,6 +256,13 @@ fn stored(
         }
         _ => fallback(column, kind, (element, bytes), decoding, missing),
     }
+}
+
+/// The error for a code that stands for no category; what is missing has the code -1.
+fn beyond(column: &Column, code: i64, known: usize) -> Error {
+    let kind = FaultKind::OutOfBounds { found: code.cast_unsigned(), end: known as u64 };
+    let fault = Fault { field: Some("code of a category"), kind };
+    fault.at("column of a table", 0).within(None, Some(&column.name))
 }
 
 /// Decodes in the general way.

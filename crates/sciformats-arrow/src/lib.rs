@@ -7,7 +7,9 @@ mod batches;
 mod build;
 mod csv;
 mod decode;
+mod grid;
 mod guarded;
+mod indexed;
 #[cfg(feature = "ipc")]
 mod ipc;
 #[cfg(feature = "parquet")]
@@ -22,8 +24,9 @@ pub mod write;
 
 pub use arrow_array;
 pub use arrow_schema;
-pub use batches::{Batches, Options, table};
+pub use batches::{Batches, Options};
 pub use csv::{Csv, write_csv};
+pub use grid::table;
 pub use guarded::Reader;
 #[cfg(feature = "ipc")]
 pub use ipc::{read_ipc, write_ipc};

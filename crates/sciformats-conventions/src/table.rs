@@ -7,6 +7,7 @@ use sciformats::{ElementType, Error, File, Range, Result, Slab};
 use crate::decoded::For;
 use crate::decoding::Decoding;
 use crate::fields;
+use crate::grid::{Grid, Places, Spread};
 use crate::node::Node;
 use crate::time::Calendar;
 use crate::undecoded::{self, Layout, Undecoded};
@@ -66,6 +67,10 @@ enum Cells {
     Texts(Arc<[Option<String>]>),
     /// Texts that are computed from an object when they are requested.
     Computed(Box<Node>, Compute),
+    /// In an array along some dimensions of a grid, whose points are the rows.
+    Spread(Spread),
+    /// The place along a dimension of such a grid.
+    Places(Places),
 }
 
 /// Computes the texts of some rows: the first one and their number.
@@ -173,9 +178,11 @@ impl Column {
     }
 
     /// Returns the number of rows, if it is known.
-    pub(crate) fn rows(&self) -> Option<u64> {
+    pub fn rows(&self) -> Option<u64> {
         match &self.cells {
-            Cells::Variable(variable) => variable.shape().first().copied(),
+            Cells::Variable(variable) | Cells::Masked(variable, _) => variable.shape().first().copied(),
+            Cells::Block(matrix, _, turned) => matrix.shape().get(usize::from(*turned)).copied(),
+            Cells::Field(records, ..) | Cells::Element(records, ..) => Some(records.rows),
             Cells::Texts(texts) => Some(texts.len() as u64),
             _ => None,
         }
@@ -235,6 +242,8 @@ impl Column {
             }
             Cells::Texts(texts) => Ok(Values::Text(part(texts, first, count)?.to_vec())),
             Cells::Computed(node, compute) => Ok(Values::Text(compute(node, (first, count))?)),
+            Cells::Spread(of) => of.values((first, count)),
+            Cells::Places(of) => of.rows((first, count)),
         }
     }
 
@@ -268,7 +277,40 @@ impl Column {
                 let (element, bytes) = of.read(*at, rows, records)?;
                 stored(fields::item(&element, *inner, &bytes)?, decoding, None)
             }
-            Cells::Texts(_) | Cells::Computed(..) => self.read_beside(records, rows).map(Undecoded::Decoded),
+            Cells::Spread(of) => of.rows(rows),
+            Cells::Texts(_) | Cells::Computed(..) | Cells::Places(_) => {
+                self.read_beside(records, rows).map(Undecoded::Decoded)
+            }
+        }
+    }
+
+    /// Returns the dimension of a grid that alone determines the values of this column, and the values of all places along
+    /// it; `None` if there is no such dimension, or if it is so long that its values are not read together.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn along(&self) -> Result<Option<(usize, Undecoded)>> {
+        let short =
+            |grid: &Grid, axis: usize| grid.lengths().nth(axis).is_some_and(|length| length <= TOGETHER);
+        Ok(match &self.cells {
+            Cells::Spread(of) => match of.only().filter(|&axis| short(&of.grid, axis)) {
+                Some(axis) => Some((axis, of.along()?)),
+                None => None,
+            },
+            Cells::Places(of) if short(&of.grid, of.axis) => Some((of.axis, Undecoded::Decoded(of.along()))),
+            _ => None,
+        })
+    }
+
+    /// Returns the array of records that the column is a field of, and the name of the field.
+    pub(crate) fn record_field(&self) -> Option<(&Node, String)> {
+        match &self.cells {
+            Cells::Field(records, at, _) => {
+                let (name, _) = records.fields().get(*at)?;
+                Some((records.node(), name.shown().into_owned()))
+            }
+            _ => None,
         }
     }
 
@@ -288,8 +330,9 @@ impl Column {
             Cells::Variable(variable) | Cells::Masked(variable, _) | Cells::Block(variable, ..) => {
                 &variable.decoding
             }
+            Cells::Spread(of) => &of.variable.decoding,
             Cells::Field(_, _, decoding) | Cells::Element(_, _, (_, decoding)) => decoding,
-            Cells::Texts(_) | Cells::Computed(..) => return None,
+            Cells::Texts(_) | Cells::Computed(..) | Cells::Places(_) => return None,
         };
         match decoding {
             Decoding::Time { units, .. } => Some(units.calendar()),
@@ -299,22 +342,25 @@ impl Column {
 
     /// Returns the type of its values for people.
     pub fn type_name(&self) -> String {
-        let of = |decoding: &Decoding, element: &ElementType| match decoding {
+        let decoded = |decoding: &Decoding, element: &ElementType| match decoding {
             Decoding::Time { .. } | Decoding::SecondsAndMicroseconds => "time".to_owned(),
             Decoding::Categories { names, .. } => format!("category of {}", names.len()),
             _ => crate::variable::type_name(&decoding.element(element)),
         };
         match &self.cells {
             Cells::Variable(variable) | Cells::Masked(variable, _) | Cells::Block(variable, ..) => {
-                of(&variable.decoding, &variable.stored().element)
+                decoded(&variable.decoding, &variable.stored().element)
             }
             Cells::Field(records, at, decoding) => {
-                records.fields().get(*at).map(|(_, element)| of(decoding, element)).unwrap_or_default()
+                records.fields().get(*at).map(|(_, element)| decoded(decoding, element)).unwrap_or_default()
             }
             Cells::Element(records, at, (_, decoding)) => match records.fields().get(*at) {
-                Some((_, ElementType::Array { element, .. })) => of(decoding, element),
+                Some((_, ElementType::Array { element, .. })) => decoded(decoding, element),
                 _ => String::new(),
             },
+            Cells::Spread(of) => decoded(&of.variable.decoding, &of.variable.stored().element),
+            Cells::Places(of) if of.spacing.is_some() => "float64".into(),
+            Cells::Places(_) => "int64".into(),
             Cells::Texts(_) | Cells::Computed(..) => "string".into(),
         }
     }
@@ -372,6 +418,9 @@ impl Records {
     }
 }
 
+/// The number of coordinates along a dimension that are read together.
+const TOGETHER: u64 = 1 << 24;
+
 /// Rows with at least this distance are read one by one.
 const APART: u64 = 64;
 
@@ -397,6 +446,87 @@ impl Table {
         let same = variables.iter().all(|variable| variable.shape().first() == Some(&rows));
         let columns = variables.into_iter().map(Column::variable).collect();
         same.then(|| Self { path: path.into(), rows, index: Vec::new(), columns })
+    }
+
+    /// Creates a table with a row for each point of the grid of some variables: the coordinates of the point, of which
+    /// each belongs to some of the dimensions, in ascending order, and then the values. Dimensions without coordinates
+    /// become places, which are numbers from 0 on. `None` if the variables differ in their dimensions, or if the grid has
+    /// too many points to be counted.
+    pub fn of_grid(
+        path: impl Into<String>,
+        variables: Vec<Variable>,
+        coordinates: Vec<(Variable, Vec<usize>)>,
+    ) -> Option<Self> {
+        let dimensions = variables.first()?.dimensions.clone();
+        let shape: Vec<u64> = dimensions.iter().map(|dimension| dimension.length).collect();
+        if shape.is_empty() || variables.iter().any(|variable| variable.shape() != shape) {
+            return None;
+        }
+        let grid = Arc::new(Grid::of(&shape)?);
+        let spread = |variable: Variable, axes: Vec<usize>| {
+            let (name, units) = (variable.name.clone(), variable.units.clone());
+            let of = Spread { variable: Box::new(variable), grid: Arc::clone(&grid), axes: axes.into() };
+            Column::new(name, Cells::Spread(of)).in_units(units)
+        };
+        let mut index = Vec::new();
+        let mut others = Vec::new();
+        for (variable, axes) in coordinates {
+            // The shape of a coordinate is a part of that of the grid.
+            let own: Vec<u64> = axes.iter().filter_map(|&axis| shape.get(axis).copied()).collect();
+            if axes.is_empty() || !axes.is_sorted_by(|one, next| one < next) || variable.shape() != own {
+                return None;
+            }
+            if axes.len() == 1 { index.push((axes, variable)) } else { others.push((axes, variable)) }
+        }
+        let mut columns = Vec::new();
+        for (axis, dimension) in dimensions.iter().enumerate() {
+            let mut found = false;
+            while let Some(at) = index.iter().position(|(axes, _)| axes.first() == Some(&axis)) {
+                let (axes, variable) = index.remove(at);
+                columns.push(spread(variable, axes));
+                found = true;
+            }
+            if !found {
+                let name = dimension.name.clone().unwrap_or_else(|| format!("dim_{axis}"));
+                let spacing = dimension.spacing.as_ref();
+                let units = spacing.and_then(|spacing| spacing.units.clone());
+                let spacing = spacing.map(|spacing| (spacing.start, spacing.step));
+                let of = Places { grid: Arc::clone(&grid), axis, spacing };
+                columns.push(Column::new(name, Cells::Places(of)).in_units(units));
+            }
+        }
+        columns.extend(others.into_iter().map(|(axes, variable)| spread(variable, axes)));
+        let all: Vec<usize> = (0..shape.len()).collect();
+        let values = variables.into_iter().map(|variable| spread(variable, all.clone())).collect();
+        Some(Self { path: path.into(), rows: grid.rows(), index: columns, columns: values })
+    }
+
+    /// Returns the grid whose points are the rows, if the table has one.
+    pub fn grid(&self) -> Option<&Grid> {
+        self.all_columns().find_map(|column| match &column.cells {
+            Cells::Spread(of) => Some(&*of.grid),
+            Cells::Places(of) => Some(&*of.grid),
+            _ => None,
+        })
+    }
+
+    /// Returns the rows of a part of the grid: for each dimension, the places that are kept. `None` if the table has no
+    /// grid, or another number of dimensions.
+    pub fn part(&self, kept: &[std::ops::Range<u64>]) -> Option<Self> {
+        let grid = self.grid().filter(|grid| grid.lengths().len() == kept.len())?;
+        let grid = Arc::new(grid.part(kept)?);
+        let of = |column: &Column| {
+            let mut column = column.clone();
+            match &mut column.cells {
+                Cells::Spread(of) => of.grid = Arc::clone(&grid),
+                Cells::Places(of) => of.grid = Arc::clone(&grid),
+                _ => {}
+            }
+            column
+        };
+        let index = self.index.iter().map(of).collect();
+        let columns = self.columns.iter().map(of).collect();
+        Some(Self { path: self.path.clone(), rows: grid.rows(), index, columns })
     }
 
     /// Reads some columns of `count` rows, starting at `first`. Records that several of these columns belong
@@ -451,6 +581,12 @@ impl Table {
             }
             _ => None,
         });
+        if let Some(of) = columns.iter().find_map(|column| match &column.cells {
+            Cells::Spread(of) if of.is_whole() => Some(of),
+            _ => None,
+        }) {
+            return of.rows_together();
+        }
         let first = heights.next()??;
         heights.all(|height| height == Some(first)).then_some(first)
     }
@@ -461,6 +597,13 @@ impl Table {
         self.index.is_empty() && self.columns.iter().all(stored)
     }
 
+    /// Returns the limit of what is read of the table, which depends on the size of its file: see
+    /// [`OpenOptions::unfolded`](sciformats::OpenOptions::unfolded). `None` if nothing is read of a file.
+    pub fn unfolding(&self) -> Option<sciformats::options::Unfolding> {
+        let file = self.file()?;
+        Some(sciformats::options::Unfolding::new(file.options(), file.size()))
+    }
+
     /// Returns the file that contains its columns.
     pub(crate) fn file(&self) -> Option<Arc<File>> {
         self.all_columns().find_map(|column| match &column.cells {
@@ -469,7 +612,8 @@ impl Table {
             }
             Cells::Field(records, ..) | Cells::Element(records, ..) => Some(Arc::clone(records.node.file())),
             Cells::Computed(node, _) => Some(Arc::clone(node.file())),
-            Cells::Texts(_) => None,
+            Cells::Spread(of) => Some(Arc::clone(of.variable.node().file())),
+            Cells::Texts(_) | Cells::Places(_) => None,
         })
     }
 
@@ -547,6 +691,9 @@ impl Column {
                 Some((_, element)) => decoding.element(element),
                 None => ElementType::Text,
             },
+            Cells::Spread(of) => of.variable.element(),
+            Cells::Places(of) if of.spacing.is_some() => ElementType::F64,
+            Cells::Places(_) => ElementType::Int(8),
             Cells::Texts(_) | Cells::Computed(..) => ElementType::Text,
         }
     }

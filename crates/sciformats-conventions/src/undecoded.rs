@@ -40,6 +40,49 @@ pub enum Undecoded {
     },
     /// Values that are decoded already.
     Decoded(Values),
+    /// Values of which each can be that of any number of rows.
+    Spread {
+        /// The values.
+        of: Box<Undecoded>,
+        /// For each row the place of its value.
+        places: Vec<usize>,
+    },
+}
+
+impl Undecoded {
+    /// Returns the decoded values.
+    pub(crate) fn values(self) -> Result<Values> {
+        match self {
+            Self::Stored { element, bytes, decoding, missing } => {
+                let values = decoding.decode(&element, bytes)?;
+                missing.map_or(Ok(values.clone()), |missing| values.without(&missing))
+            }
+            Self::Padded { size, padding, bytes, decoding } => {
+                let mut texts = Vec::new();
+                for text in bytes.chunks_exact(size.max(1)) {
+                    crate::values::push_text(&mut texts, &String::from_utf8_lossy(padding.without(text)));
+                }
+                decoding.decode(&ElementType::Text, texts)
+            }
+            Self::Decoded(values) => Ok(values),
+            Self::Spread { of, places } => of.values()?.at(&places),
+        }
+    }
+
+    /// Appends the elements of the same column in the rows that follow.
+    pub(crate) fn followed_by(self, next: Self) -> Result<Self> {
+        Ok(match (self, next) {
+            (
+                Self::Stored { element, mut bytes, decoding, missing: None },
+                Self::Stored { bytes: more, missing: None, .. },
+            ) => {
+                bytes.extend(more);
+                Self::Stored { element, bytes, decoding, missing: None }
+            }
+            (Self::Decoded(values), Self::Decoded(more)) => Self::Decoded(values.followed_by(more)?),
+            _ => return Err(Error::internal("parts of a column in different forms")),
+        })
+    }
 }
 
 /// What stands after a text that is shorter than its place.

@@ -112,6 +112,65 @@ impl Values {
         })
     }
 
+    /// Returns the elements at some places, in the order of the places.
+    pub(crate) fn at(self, places: &[usize]) -> Result<Self> {
+        fn of<T: Clone>(all: &[T], places: &[usize]) -> Result<Vec<T>> {
+            let beyond = || Error::internal("a place beyond the values");
+            places.iter().map(|&place| all.get(place).cloned().ok_or_else(beyond)).collect()
+        }
+        Ok(match self {
+            Self::Plain { element, bytes, missing } => {
+                let parts = crate::fields::split(&element, &bytes)?;
+                let bytes = of(&parts, places)?.concat();
+                let missing = missing.map(|missing| of(&missing, places)).transpose()?;
+                Self::Plain { element, bytes, missing }
+            }
+            Self::Text(texts) => Self::Text(of(&texts, places)?),
+            Self::Times(times) => Self::Times(of(&times, places)?),
+            Self::Categories { codes, names, ordered } => {
+                Self::Categories { codes: of(&codes, places)?, names, ordered }
+            }
+        })
+    }
+
+    /// Appends values of the same kind.
+    pub(crate) fn followed_by(self, next: Self) -> Result<Self> {
+        Ok(match (self, next) {
+            (
+                Self::Plain { element, mut bytes, missing },
+                Self::Plain { bytes: more, missing: other, .. },
+            ) => {
+                bytes.extend(more);
+                let missing = match (missing, other) {
+                    (None, None) => None,
+                    (Some(mut missing), Some(other)) => {
+                        missing.extend(other);
+                        Some(missing)
+                    }
+                    _ => {
+                        return Err(Error::internal(
+                            "parts of a column of which only some have missing values",
+                        ));
+                    }
+                };
+                Self::Plain { element, bytes, missing }
+            }
+            (Self::Text(mut texts), Self::Text(more)) => {
+                texts.extend(more);
+                Self::Text(texts)
+            }
+            (Self::Times(mut times), Self::Times(more)) => {
+                times.extend(more);
+                Self::Times(times)
+            }
+            (Self::Categories { mut codes, names, ordered }, Self::Categories { codes: more, .. }) => {
+                codes.extend(more);
+                Self::Categories { codes, names, ordered }
+            }
+            _ => return Err(Error::internal("parts of a column in different forms")),
+        })
+    }
+
     /// Returns the number of elements.
     ///
     /// # Errors

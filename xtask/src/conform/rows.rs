@@ -133,6 +133,8 @@ const ROWS: &[(&str, &[Row])] = &[
         &[
             ("structured arrays of h5py, and groups of arrays", &["h5py"]),
             ("tables of PyTables", &["pytables"]),
+            ("indexes of PyTables, also damaged ones", &["indexes"]),
+            ("variables over grids, beside xarray", &["grids"]),
             ("frames and series of pandas, fixed and table", &["pandas"]),
             ("frames of AnnData", &["anndata"]),
             ("logs of HOOMD, tables of ASDF, NXdata", &["others"]),

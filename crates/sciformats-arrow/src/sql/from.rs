@@ -292,6 +292,7 @@ impl Table {
         let unique = different.len() == names.len();
         let mut options = Options { filter: self.filter, limit: self.limit, ..Options::default() };
         options.threads = context.options.threads;
+        options.indexes = context.options.indexes;
         if let Some(sorted) = context.options.sorted.as_ref().filter(|sorted| names.contains(sorted)) {
             options.sorted = Some(sorted.clone());
         }

@@ -38,7 +38,7 @@ pub trait Tables {
 }
 
 /// How queries run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SqlOptions {
     /// What a query may hold in memory.
@@ -47,6 +47,14 @@ pub struct SqlOptions {
     pub threads: usize,
     /// A column that is in ascending order in the tables that have it; see [`Options::sorted`].
     pub sorted: Option<String>,
+    /// Whether conditions are answered from the indexes of `PyTables`; see [`Options::indexes`].
+    pub indexes: bool,
+}
+
+impl Default for SqlOptions {
+    fn default() -> Self {
+        Self { limits: Limits::default(), threads: 0, sorted: None, indexes: true }
+    }
 }
 
 impl SqlOptions {
@@ -66,6 +74,12 @@ impl SqlOptions {
     #[must_use]
     pub fn with_sorted(self, column: impl Into<String>) -> Self {
         Self { sorted: Some(column.into()), ..self }
+    }
+
+    /// Sets whether conditions are answered from the indexes of `PyTables`.
+    #[must_use]
+    pub fn with_indexes(self, indexes: bool) -> Self {
+        Self { indexes, ..self }
     }
 }
 

@@ -34,6 +34,9 @@ pub(crate) struct Sql {
     /// A column in ascending order, in which conditions are searched; rows are left out if it is in another order
     #[arg(long, value_name = "COLUMN")]
     sorted: Option<String>,
+    /// Compare every row instead of using the indexes of PyTables
+    #[arg(long)]
+    no_index: bool,
 }
 
 /// The tables that queries can name.
@@ -66,6 +69,7 @@ pub(in crate::commands) fn run(args: &Sql, session: &Session) -> Outcome {
     let tables = InFiles { open: super::opener(session), file_column: &args.file_column };
     let mut options = SqlOptions::default();
     options = options.with_limits(session.options().limits).with_threads(session.options().threads);
+    options = options.with_indexes(!args.no_index);
     if let Some(sorted) = &args.sorted {
         options = options.with_sorted(sorted.as_str());
     }

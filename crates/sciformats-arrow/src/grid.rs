@@ -1,0 +1,208 @@
+//! Which objects are tables, and those with a row for each point of a grid.
+
+use std::ops::Range;
+
+use sciformats_conventions::sciformats::{ElementType, Error, Kind, Result};
+use sciformats_conventions::{Dataset, Meaning, Role, Table, Variable};
+use sciformats_core::{Fault, FaultKind};
+
+use crate::batches::{Options, column, error_of};
+use crate::decode;
+
+/// Returns the table at a path. An array is a table with one column, after those of its coordinates if it has one
+/// dimension; and so is a group of arrays of one length with a column for each. An array with several dimensions that
+/// have names is a table with a row for each element: the coordinates, and then the value. Several such arrays over one
+/// grid are one table, if the path is that of their group, or if it is a list like `/tas,pr`.
+///
+/// # Errors
+///
+/// As [`Dataset::meaning`]; [`Error::Usage`] if the object is not a table.
+pub fn table(data: &Dataset, path: &str) -> Result<Table> {
+    let meaning = match data.meaning(path) {
+        Err(Error::NotFound { .. }) if path.contains(',') => return listed(data, path),
+        meaning => meaning?,
+    };
+    let found = match meaning {
+        Some(Meaning::Table(table)) => {
+            complete(data, path, &table)?;
+            return Ok(table);
+        }
+        Some(Meaning::Variable(variable))
+            if matches!(variable.stored().element, ElementType::Compound(_)) =>
+        {
+            match Table::of_records(variable.node())? {
+                Some(table) if variable.is_stored() => return Ok(table),
+                _ => vec![*variable],
+            }
+        }
+        Some(Meaning::Variable(variable)) if is_grid(&variable) => {
+            return over_grid(data, path, vec![*variable]);
+        }
+        Some(Meaning::Variable(variable)) if !variable.shape().is_empty() => {
+            with_coordinates(data, *variable)?
+        }
+        None if data.node(path)?.kind()? == Kind::Group => {
+            let variables = data.variables(path)?;
+            let values = of_grids(&variables);
+            if !values.is_empty() {
+                return over_grid(data, path, values);
+            }
+            variables
+        }
+        _ => Vec::new(),
+    };
+    Table::of_variables(path, found).ok_or_else(|| {
+        Error::usage("path", format!("{path} is neither a table nor a group of arrays of one length"))
+    })
+}
+
+/// Checks that a frame has the columns that it lists.
+fn complete(data: &Dataset, path: &str, table: &Table) -> Result<()> {
+    for name in data.node(path)?.texts("column-order")?.unwrap_or_default() {
+        if !table.all_columns().any(|column| column.name == name) {
+            let kind = FaultKind::Mismatch { expected: 1, found: 0 };
+            let fault = Fault { field: Some("number of columns of this name"), kind };
+            return Err(fault.at("frame", 0).within(None, Some(&format!("{path}/{name}"))));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a variable is a table with a row for each element.
+fn is_grid(variable: &Variable) -> bool {
+    variable.dimensions.len() > 1 && variable.has_names()
+}
+
+/// Returns the variables of a group that have grids, without those that describe others.
+fn of_grids(variables: &[Variable]) -> Vec<Variable> {
+    let describes = |one: &Variable| {
+        variables.iter().any(|of| {
+            of.path() != one.path() && of.coordinates.iter().any(|coordinate| coordinate.path == one.path())
+        })
+    };
+    variables.iter().filter(|one| is_grid(one) && !describes(one)).cloned().collect()
+}
+
+/// Returns the table of variables whose names stand in a list; those after the first are in the same group, unless
+/// they begin with `/`.
+fn listed(data: &Dataset, path: &str) -> Result<Table> {
+    let mut variables = Vec::new();
+    let mut group = String::new();
+    for name in path.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let of = if name.starts_with('/') { name.to_owned() } else { format!("{group}/{name}") };
+        group = of.rsplit_once('/').map(|(group, _)| group.to_owned()).unwrap_or_default();
+        variables.push(data.variable(&of)?);
+    }
+    over_grid(data, path, variables)
+}
+
+/// Returns the table of variables over one grid.
+fn over_grid(data: &Dataset, path: &str, variables: Vec<Variable>) -> Result<Table> {
+    let Some(first) = variables.first() else {
+        return Err(Error::usage("path", format!("{path} names no variable")));
+    };
+    let names = |of: &Variable| -> Vec<_> {
+        of.dimensions.iter().map(|dimension| (dimension.name.clone(), dimension.length)).collect()
+    };
+    if let Some(other) = variables.iter().find(|other| names(other) != names(first)) {
+        let what = format!(
+            "{path} has variables over several grids, {} and {}, which are not one table",
+            first.signature(),
+            other.signature()
+        );
+        return Err(Error::usage("path", what));
+    }
+    let mut coordinates: Vec<(Variable, Vec<usize>)> = Vec::new();
+    for variable in &variables {
+        for (path, axis) in described(variable) {
+            if variables.iter().any(|value| value.path() == path)
+                || coordinates.iter().any(|(known, _)| known.path() == path)
+            {
+                continue;
+            }
+            let Some(Meaning::Variable(of)) = data.meaning(path)? else { continue };
+            if let Some(axes) = axes(variable, &of, axis) {
+                coordinates.push((*of, axes));
+            }
+        }
+    }
+    Table::of_grid(path, variables, coordinates)
+        .ok_or_else(|| Error::unsupported(format!("the table {path} with more than 2^64 rows")))
+}
+
+/// Returns the paths of the coordinates of a variable, with the dimension that they belong to if there is one.
+fn described(variable: &Variable) -> Vec<(&str, Option<usize>)> {
+    let own = variable.dimensions.iter().enumerate().filter(|(_, dimension)| dimension.has_values);
+    let own = own.filter_map(|(axis, dimension)| Some((dimension.path.as_deref()?, Some(axis))));
+    let others = variable.coordinates.iter();
+    let others = others.filter(|of| matches!(of.role, Role::Dimension | Role::Auxiliary));
+    own.chain(others.map(|of| (of.path.as_str(), of.dimension))).collect()
+}
+
+/// Returns the dimensions of a variable that one of its coordinates has, in ascending order; `None` if they are not a
+/// part of its dimensions in this order.
+fn axes(variable: &Variable, coordinate: &Variable, axis: Option<usize>) -> Option<Vec<usize>> {
+    let length = |axis: usize| variable.dimensions.get(axis).map(|dimension| dimension.length);
+    if let (Some(axis), [own]) = (axis, coordinate.shape().as_slice()) {
+        return (length(axis) == Some(*own)).then(|| vec![axis]);
+    }
+    let mut axes: Vec<usize> = Vec::new();
+    for of in &coordinate.dimensions {
+        let name = of.name.as_ref()?;
+        let axis = variable.dimensions.iter().position(|dimension| dimension.name.as_ref() == Some(name))?;
+        if length(axis) != Some(of.length) || axes.last().is_some_and(|last| *last >= axis) {
+            return None;
+        }
+        axes.push(axis);
+    }
+    (!axes.is_empty()).then_some(axes)
+}
+
+/// Returns a variable along one dimension after its coordinates.
+fn with_coordinates(data: &Dataset, variable: Variable) -> Result<Vec<Variable>> {
+    let mut found: Vec<Variable> = Vec::new();
+    if let ([length], [dimension]) = (variable.shape().as_slice(), variable.dimensions.as_slice()) {
+        let own = dimension.path.iter().filter(|_| dimension.has_values);
+        for path in own.chain(variable.coordinates.iter().map(|coordinate| &coordinate.path)) {
+            if path == variable.path() || found.iter().any(|known| known.path() == path) {
+                continue;
+            }
+            if let Some(Meaning::Variable(of)) = data.meaning(path)?
+                && of.shape() == [*length]
+            {
+                found.push(*of);
+            }
+        }
+    }
+    found.push(variable);
+    Ok(found)
+}
+
+/// Returns the part of a table over a grid that can satisfy the conditions on its coordinates; `None` if this is no such
+/// table, if there is no such condition, or if rows are selected by their numbers.
+pub(crate) fn part(table: &Table, options: &Options) -> Result<Option<Table>> {
+    let Some(grid) = table.grid().filter(|_| options.rows.is_none() && !options.filter.is_empty()) else {
+        return Ok(None);
+    };
+    let mut kept: Vec<Range<u64>> = grid.lengths().map(|length| 0..length).collect();
+    let mut known = false;
+    for condition in &options.filter {
+        let of = column(table, &condition.column)?;
+        let Some((axis, values)) = of.along()? else { continue };
+        let kind = decode::data_type(of, &values).map_err(|error| error_of(of, error))?;
+        let length = kept.get(axis).map_or(0, |_| grid.lengths().nth(axis).unwrap_or_default());
+        let height =
+            usize::try_from(length).map_err(|_| Error::usage("rows", "are too many for this machine"))?;
+        let mask = condition.mask(decode::array(of, (&kind, height), values)?.as_ref())?;
+        let mut places = mask.set_indices();
+        let first = places.next();
+        let last = places.last().or(first);
+        let found =
+            first.zip(last).map_or(0..0, |(first, last)| first as u64..(last as u64).saturating_add(1)); // a bound
+        if let Some(kept) = kept.get_mut(axis) {
+            *kept = kept.start.max(found.start)..kept.end.min(found.end);
+            known = true;
+        }
+    }
+    Ok(if known { table.part(&kept) } else { None })
+}
