@@ -10,10 +10,14 @@ from typing import Any
 from sciformats import _remote, _sciformats
 from sciformats._open import Address, checked, state_of
 from sciformats.errors import NotSupported
+from sciformats.h5 import _locks
 from sciformats.h5._opened import Opened
 
 #: The names of the modes: whether the file is created, and whether one may exist.
 _CREATE = {"w": (True, True), "w-": (True, False), "x": (True, False), "r+": (False, True)}
+
+#: The numbers of the strategies by which space in a file is allocated.
+STRATEGIES = {"fsm": 0, "page": 1, "aggregate": 2, "none": 3}
 
 _DRIVERS = (None, "sec2", "core", "stdio", "split", "fileobj")
 
@@ -44,6 +48,7 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
     if mode not in ("r", "r+", "w", "w-", "x", "a"):
         raise ValueError("Invalid mode; must be one of r, r+, w, w-, x, a")
     _check_user_block(options["userblock_size"], mode)
+    _check_space(options, name, mode)
     if isinstance(name, bytes) and not name.startswith(b"\x89HDF"):
         name = os.fsdecode(name)
     if isinstance(name, str) and _remote.is_url(name):
@@ -63,11 +68,17 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
         if mode == "r":
             path = os.path.abspath(name)
             # As with the C library, who reads a file that this process writes sees all changes so far.
-            writer = _written.get(os.path.realpath(path))
-            if writer is not None and not writer.is_closed:
+            writer = writer_of(path)
+            held = None
+            if writer is not None:
+                _locks.check_same(options["locking"], writer.locking, path)
                 writer.commit()
+            else:
+                held = _locks.shared(path, options["locking"])
             address = Address(path, fixed, state_of(path))
             found = Opened(address, _sciformats.open_hdf5(path, None, dict(fixed)))
+            found.held = held
+            found.locking = options["locking"]
         elif driver == "core" and options["backing_store"] is False:
             found = _in_memory(None, mode, fixed, options)
         else:
@@ -89,6 +100,12 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
     found.shown = repr(name)
     found.driver = "fileobj"
     return found
+
+
+def writer_of(path: str) -> Opened | None:
+    """Return the file at a path if this process writes it."""
+    writer = _written.get(os.path.realpath(path))
+    return None if writer is None or writer.is_closed else writer
 
 
 def again(address: Address) -> Opened:
@@ -123,6 +140,17 @@ def _check_user_block(size: int | None, mode: str) -> None:
         raise ValueError("User block size must be a power of 2 and at least 512")
 
 
+def _check_space(options: dict[str, Any], name: Any, mode: str) -> None:
+    strategy = options["fs_strategy"]
+    if strategy is None:
+        return
+    if strategy not in STRATEGIES:
+        raise ValueError(f"Invalid file space strategy type: {strategy!r}")
+    exists = mode == "a" and isinstance(name, (str, os.PathLike)) and os.path.exists(name)
+    if mode in ("r", "r+") or exists:
+        raise ValueError("Unable to set file space strategy of an existing file")
+
+
 def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Opened:
     if mode == "a":
         mode = "r+" if os.path.exists(path) else "x"
@@ -138,6 +166,15 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
             "user_block": user_block,
             "tracked": options["track_order"],
             "newest": newest,
+            "locking": _locks.WORDS[options["locking"]],
+            "space": None
+            if options["fs_strategy"] is None
+            else (
+                options["fs_strategy"],
+                bool(options["fs_persist"]),
+                int(options["fs_threshold"]),
+                int(options["fs_page_size"] or 4096),
+            ),
         },
     )
     found = _written[os.path.realpath(path)] = Opened(Address(path, fixed, state_of(path)), None, editor, "r+")
@@ -145,6 +182,7 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
         bounds = (libver, "latest") if isinstance(libver, str) else tuple(libver)
         found.libver = tuple("v200" if bound == "latest" else bound for bound in bounds)  # type: ignore[assignment]
     found.track_order = options["track_order"]
+    found.locking = options["locking"]
     if user_block and not create and found.root.file_facts()[1] != user_block:
         found.close()
         raise ValueError(f"Requested userblock size ({user_block}) does not match that of existing file")

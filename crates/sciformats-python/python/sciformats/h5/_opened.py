@@ -35,6 +35,11 @@ class Opened:
         self.cache: tuple[int, int, float] = (8191, 8 << 20, 0.75)
         #: What happens when the file has been closed, for files in memory.
         self.after: Callable[[], None] | None = None
+        #: How the caller wants the file to be locked, and what holds the lock of a reader.
+        self.locking: Any = None
+        self.held: Any = None
+        #: The files to which external links of this one lead, and which were opened for that, by their paths.
+        self.linked: dict[tuple[str, str, Any], Any] = {}
         self.driver = "sec2" if address.path else "fileobj"
         self.shown: str = address.shown or ""
         self._root: Any = root
@@ -55,6 +60,14 @@ class Opened:
     def root(self) -> Any:
         """The root group, with all changes so far."""
         return self._root if self.editor is None else Guarded(self, self.root_address)
+
+    @property
+    def root_node(self) -> Any:
+        """The root group in the Rust part."""
+        if self.editor is None:
+            return self._root
+        with self._lock:
+            return self.at(self.root_address, elements=False)
 
     def at(self, address: int, elements: bool = True) -> Any:
         """Return the object at an address of a file that is written, with all changes. The lock must be held.
@@ -139,9 +152,17 @@ class Opened:
         self._closed = True
         # The file, and with it its lock, is held as long as there is an object of the Rust part.
         self._root, self._nodes = None, {}
+        linked, self.linked = self.linked, {}
+        if self.held is not None:
+            self.held.close()
+            self.held = None
         if self.editor is not None:
             editor, self.editor = self.editor, None
             editor.close()
+        for each in linked.values():
+            # What was changed through a link is kept like what was changed in this file; readers stay open as long as they are used.
+            if each.editor is not None:
+                each.close()
         if self.after is not None:
             self.after()
             self.after = None

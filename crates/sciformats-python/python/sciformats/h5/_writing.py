@@ -62,6 +62,13 @@ class GroupWriting:
     def create_group(self, name: Any, track_order: bool | None = None, **_: Any) -> Group:
         """Create a group. Missing groups on the path are created.
 
+        Parameters
+        ----------
+        name : str
+            Its path.
+        track_order : bool, optional
+            Whether the order in which its members and attributes are created is kept. By default it is as in the rest of the file.
+
         Raises
         ------
         ValueError
@@ -70,7 +77,7 @@ class GroupWriting:
         path = self._target(name, "group")
         from sciformats.h5._objects import Group
 
-        address = self._file_of.change("group", path)
+        address = self._file_of.change("group", path, None if track_order is None else bool(track_order))
         return Group(self._file_of, Guarded(self._file_of, address, path), path)
 
     def require_group(self, name: Any) -> Group:
@@ -103,7 +110,7 @@ class GroupWriting:
             At least one of the shape, the type of the elements, and the elements.
         options
             The other keywords of h5py: ``chunks``, ``maxshape``, ``compression``, ``compression_opts``, ``shuffle``,
-            ``fletcher32``, ``scaleoffset``, ``fillvalue``, ``external``.
+            ``fletcher32``, ``scaleoffset``, ``fillvalue``, ``external``, ``track_order``, ``track_times``.
         """
         if name is None:
             raise NotImplementedError("datasets without a name are not supported")
@@ -136,6 +143,7 @@ class GroupWriting:
             options["compression"], options["compression_opts"] = other.compression, other.compression_opts
             if other.compression is None or other.compression == "lzf":
                 options["compression_opts"] = None
+        options.setdefault("track_times", other._node.modified() is not None)
         options.setdefault("maxshape", other.maxshape if other.maxshape != other.shape else None)
         return self.create_dataset(name, **options)
 
