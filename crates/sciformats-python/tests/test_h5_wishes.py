@@ -211,3 +211,48 @@ def test_files_from_images(tmp_path: pathlib.Path) -> None:
         file["v"] = 1
         assert sorted(file) == ["u", "v"]
     assert (tmp_path / "image.h5").read_bytes() == image
+
+
+def test_files_that_are_not_closed_are_written(tmp_path: pathlib.Path) -> None:
+    def forgetful() -> None:
+        h5.File(tmp_path / "dropped.h5", "w")["u"] = 1
+
+    forgetful()
+    program = """if True:
+        import os, sys
+        from sciformats import h5
+        file = h5.File(sys.argv[1], "w")
+        file["u"] = 1
+        if os.fork() == 0:
+            sys.exit()
+        os.wait()
+        file["v"] = 2
+    """
+    subprocess.run([sys.executable, "-c", program, tmp_path / "left.h5"], check=True)
+    with h5py.File(tmp_path / "dropped.h5") as one, h5py.File(tmp_path / "left.h5") as other:
+        assert list(one) == ["u"] and list(other) == ["u", "v"]
+
+
+def test_a_file_can_be_opened_for_writing_twice(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "twice.h5"
+    first = h5.File(path, "w")
+    first["u"] = [1, 2]
+    second, third = h5.File(path, "r+"), h5.File(path, "a")
+    member, other = first["u"], second["u"]
+    assert member == other and other.file.mode == "r+"
+    other[0] = 5
+    assert member[()].tolist() == [5, 2]
+    first.close()
+    assert not first and not member and second and other
+    with pytest.raises(ValueError, match="closed"):
+        member[0]
+    other[1] = 6
+    third["v"] = 1
+    second.close()
+    assert not other and list(third) == ["u", "v"]
+    with h5py.File(path, locking=False) as file:
+        assert file["u"][()].tolist() == [5, 6]
+    third["w"] = 1
+    third.close()
+    with h5py.File(path, "r+") as file:
+        assert list(file) == ["u", "v", "w"]

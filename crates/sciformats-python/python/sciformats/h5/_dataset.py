@@ -178,6 +178,9 @@ class Dataset(DatasetWriting, HLObject):
     #: What the caller asked of the cache of chunks.
     _cache: tuple[int, int, float] | None = None
 
+    #: The folders in which the caller looks for external files, and for those of virtual datasets.
+    _prefixes: tuple[str, str] = ("", "")
+
     #: The type of the elements of a file that is only read, if they are bytes of that type. It is ``False`` before it is known.
     _plain: np.dtype[Any] | Literal[False] | None = False
 

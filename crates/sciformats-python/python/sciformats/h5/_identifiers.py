@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 from sciformats.errors import NotSupported
@@ -101,6 +102,14 @@ class Access:
     def get_file_locking(self) -> tuple[int, int]:
         """Return whether the file is locked, and whether it may be used where locks do not exist."""
         return PROPERTIES[self._object._file_of.locking]
+
+    def get_efile_prefix(self) -> bytes:
+        """Return the folder in which the caller looks for external files of a dataset."""
+        return os.fsencode(self._object._prefixes[0])
+
+    def get_virtual_prefix(self) -> bytes:
+        """Return the folder in which the caller looks for the files of a virtual dataset."""
+        return os.fsencode(self._object._prefixes[1])
 
     def get_cache(self) -> tuple[int, int, int, float]:
         """Return the parameters of the cache of chunks, as those of the file."""

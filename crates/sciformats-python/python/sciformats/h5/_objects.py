@@ -14,8 +14,8 @@ from sciformats.h5 import _locks, _types
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._identifiers import ObjectID
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
-from sciformats.h5._open import again, opened, writer_of
-from sciformats.h5._opened import Guarded, Opened
+from sciformats.h5._open import again, opened
+from sciformats.h5._opened import Again, Guarded, Opened
 from sciformats.h5._writing import GroupWriting
 
 
@@ -26,7 +26,7 @@ class HLObject:
     _facts: dict[str, Any] | None = None
 
     def __init__(self, opened: Any, node: Any = None, name: str | None = None) -> None:
-        if not isinstance(opened, (ObjectID, Opened)):
+        if not isinstance(opened, (Again, ObjectID, Opened)):
             raise ValueError(f"an object of a file is made from its identifier, and not from {opened!r}")
         if isinstance(opened, ObjectID):
             # As in h5py, an object can be made from its identifier.
@@ -296,9 +296,6 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
         path = os.path.abspath(path if os.path.exists(path) else name)
         mode = mode or opened.mode
         locking = opened.locking if locking is None else locking
-        writer = writer_of(path)
-        if writer is not None and mode != "r":
-            return File._of(writer)
         key = (path, mode, locking)
         known = opened.linked.get(key)
         if known is None or known.is_closed:

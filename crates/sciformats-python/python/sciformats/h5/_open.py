@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-import weakref
 from typing import Any
 
 from sciformats import _remote, _sciformats
 from sciformats._open import Address, checked, state_of
 from sciformats.errors import NotSupported
 from sciformats.h5 import _locks
-from sciformats.h5._opened import Opened
+from sciformats.h5._opened import Again, Opened, writer_of
 
 #: The names of the modes: whether the file is created, and whether one may exist.
 _CREATE = {"w": (True, True), "w-": (True, False), "x": (True, False), "r+": (False, True)}
@@ -22,11 +21,7 @@ STRATEGIES = {"fsm": 0, "page": 1, "aggregate": 2, "none": 3}
 _DRIVERS = (None, "sec2", "core", "stdio", "split", "fileobj")
 
 
-#: The files that this process writes, by their paths.
-_written: weakref.WeakValueDictionary[str, Opened] = weakref.WeakValueDictionary()
-
-
-def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Opened:
+def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Any:
     """Open a file.
 
     Raises
@@ -76,7 +71,7 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
             else:
                 held = _locks.shared(path, options["locking"])
             address = Address(path, fixed, state_of(path))
-            found = Opened(address, _sciformats.open_hdf5(path, None, dict(fixed)))
+            found: Any = Opened(address, _sciformats.open_hdf5(path, None, dict(fixed)))
             found.held = held
             found.locking = options["locking"]
         elif driver == "core" and options["backing_store"] is False:
@@ -100,12 +95,6 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
     found.shown = repr(name)
     found.driver = "fileobj"
     return found
-
-
-def writer_of(path: str) -> Opened | None:
-    """Return the file at a path if this process writes it."""
-    writer = _written.get(os.path.realpath(path))
-    return None if writer is None or writer.is_closed else writer
 
 
 def again(address: Address) -> Opened:
@@ -151,9 +140,13 @@ def _check_space(options: dict[str, Any], name: Any, mode: str) -> None:
         raise ValueError("Unable to set file space strategy of an existing file")
 
 
-def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Opened:
+def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Any:
     if mode == "a":
         mode = "r+" if os.path.exists(path) else "x"
+    writer = writer_of(path) if mode == "r+" else None
+    if writer is not None:
+        _locks.check_same(options["locking"], writer.locking, path)
+        return Again(writer)
     create, overwrite = _CREATE[mode]
     libver = options["libver"]
     newest = (libver if isinstance(libver, str) else (libver or ("earliest",))[0]) == "latest"
@@ -177,7 +170,8 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
             ),
         },
     )
-    found = _written[os.path.realpath(path)] = Opened(Address(path, fixed, state_of(path)), None, editor, "r+")
+    found = Opened(Address(path, fixed, state_of(path)), None, editor, "r+")
+    found.register(path)
     if libver is not None:
         bounds = (libver, "latest") if isinstance(libver, str) else tuple(libver)
         found.libver = tuple("v200" if bound == "latest" else bound for bound in bounds)  # type: ignore[assignment]
@@ -189,7 +183,7 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
     return found
 
 
-def _in_memory(target: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Opened:
+def _in_memory(target: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Any:
     """Open a file that is written to a file object when it is closed, or nowhere."""
     handle, path = tempfile.mkstemp(suffix=".h5")
     with os.fdopen(handle, "wb") as copy:

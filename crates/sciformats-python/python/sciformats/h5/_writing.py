@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sciformats.errors import NotSupported
 from sciformats.h5 import _create, _encode
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._opened import Guarded
@@ -27,6 +28,19 @@ _IGNORED = frozenset(
 def _cache(options: dict[str, Any], opened: Any) -> tuple[int, int, float]:
     nslots, nbytes, w0 = opened.cache
     return (options.get("rdcc_nslots", nslots), options.get("rdcc_nbytes", nbytes), options.get("rdcc_w0", w0))
+
+
+def _prefixes(options: dict[str, Any], opened: Any, names: list[str]) -> tuple[str, str]:
+    """Return the folders in which the caller looks for external files, and for those of virtual datasets.
+
+    Names of external files are relative to the folder of the HDF5 file, so that no other folder can be chosen for them.
+    """
+    origin = os.path.dirname(opened.address.path or "")
+    found = [str(options.get(name) or "").replace("${ORIGIN}", origin) for name in ("efile_prefix", "virtual_prefix")]
+    relative = any(not os.path.isabs(name) for name in names)
+    if relative and found[0] and os.path.realpath(found[0]) != os.path.realpath(origin):
+        raise NotSupported(f"efile_prefix is {found[0]!r}: names of external files are relative to the folder of the HDF5 file")
+    return found[0], found[1]
 
 
 class GroupWriting:
@@ -118,6 +132,7 @@ class GroupWriting:
         wanted = _create.Wanted(shape, dtype, data)
         settings = wanted.settings(options, self)
         cache = _cache(options, self._file_of)
+        prefixes = _prefixes(options, self._file_of, [name for name, _, _ in settings["external"]])
         left = set(options) - _IGNORED
         if left:
             raise TypeError(f"create_dataset() got an unexpected keyword argument '{sorted(left)[0]}'")
@@ -130,7 +145,7 @@ class GroupWriting:
 
         address = self._file_of.change("dataset", path, settings)
         made = Dataset(self._file_of, Guarded(self._file_of, address, path), path)
-        made._cache = cache
+        made._cache, made._prefixes = cache, prefixes
         if wanted.data is not None and wanted.data.size:
             made._write_first(wanted, settings["datatype"])
         return made
@@ -165,6 +180,7 @@ class GroupWriting:
         if not isinstance(found, Dataset):
             raise TypeError(f"Incompatible object ({type(found).__name__}) already exists")
         found._cache = _cache(options, self._file_of)
+        found._prefixes = _prefixes(options, self._file_of, [name for name, _, _ in found.external or ()])
         if shape != found.shape:
             if "maxshape" not in options:
                 raise TypeError(f"Shapes do not match (existing {found.shape} vs new {shape})")

@@ -16,7 +16,8 @@ def create(loc: Any, name: bytes, ref_type: int, space: Any = None) -> Reference
     """Return a reference to an object, or to the elements of a dataset that a dataspace of :mod:`sciformats.h5.h5s` selects."""
     of = loc._object if name in (b".", b"") else loc._object[name.decode()]
     if ref_type == OBJECT:
-        return of.ref
+        found: Reference = of.ref
+        return found
     if space is None:
         raise ValueError("a reference to a region needs a dataspace")
     return RegionReference(of.ref.path, space.selection)
