@@ -37,7 +37,8 @@ SUITES: dict[str, tuple[list[str], list[str]]] = {
             "tests/test_io_warnings.py",
             "tests/test_readwrite.py",
         ],
-        ["-ptesting.anndata._pytest", "-o", "addopts=--import-mode=importlib", "-o", "strict=false"],
+        # Some thousands of tests run in as many processes as there are processors.
+        ["--numprocesses=auto", "-ptesting.anndata._pytest", "-o", "addopts=--import-mode=importlib", "-o", "strict=false"],
     ),
 }
 
@@ -88,6 +89,8 @@ def pytest_runtest_logreport(report):
 def pytest_collectreport(report):
     if report.failed: outcomes[report.nodeid] = ("failed", "cannot be imported: " + str(report.longrepr).splitlines()[-1][:200])
 def pytest_sessionfinish(session):
+    # The processes that run tests report to the one that writes the outcomes.
+    if hasattr(session.config, "workerinput"): return
     with open(os.environ["SUITE_OUTCOMES"], "w") as out: json.dump(outcomes, out)
 '''
 
@@ -115,13 +118,13 @@ def run(name: str, folder: pathlib.Path, module: str) -> dict[str, tuple[str, st
     shutil.rmtree(copy / "src", ignore_errors=True)
     (folder / "suite_alias.py").write_text(ALIAS)
     (folder / "suite_record.py").write_text(RECORD)
+    # Each process imports this first, also those that pytest starts: plugins of the suite import h5py before any test.
+    (folder / "sitecustomize.py").write_text("import suite_alias\n")
     outcomes = folder / "outcomes.json"
     outcomes.unlink(missing_ok=True)
     environment = {**os.environ, "SUITE_OUTCOMES": str(outcomes), "SUITE_H5PY": module, "PYTHONDONTWRITEBYTECODE": "1"}
     environment["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [environment.get("PYTHONPATH")])])
-    # Before pytest, which imports plugins of the suite first, and with them h5py.
-    start = "import suite_alias, sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
-    command = [sys.executable, "-c", start, "-q", "--tb=short", "-p", "suite_record", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "suite_record", "-p", "no:cacheprovider"]
     with open(folder / "log.txt", "w") as log:
         subprocess.run(
             [*command, *options, *modules], cwd=copy, env=environment, stdout=log, stderr=subprocess.STDOUT, check=False

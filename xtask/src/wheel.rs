@@ -10,6 +10,7 @@
 //! of it, and puts it into a wheel without pip; this is the step of `cargo xtask ci`. A wheel that was installed before is
 //! removed first, so that nothing of it is tested.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -134,11 +135,21 @@ fn build(python: &Python, profile: &str) -> Result<PathBuf> {
     command.args(["-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]);
     command.args(["--quiet", ".", "--wheel-dir"]).arg(&folder).current_dir(package());
     command.env("MATURIN_PEP517_ARGS", format!("--profile {profile} --locked"));
+    // Without isolation, pip finds maturin's program only on the path.
+    command.env("PATH", first_on_path(python.interpreter())?);
     run(&mut command)?;
     let entries = fs::read_dir(&folder).about(&folder)?;
     let wheels = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     let wheel = wheels.into_iter().find(|path| path.extension().is_some_and(|kind| kind == "whl"));
     wheel.ok_or_else(|| format!("pip did not write a wheel into {}", folder.display()).into())
+}
+
+/// Returns the path for programs with the folder of an interpreter first.
+fn first_on_path(interpreter: &Path) -> Result<OsString> {
+    let folder = interpreter.parent().map(Path::to_path_buf);
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let folders = folder.into_iter().chain(std::env::split_paths(&others));
+    std::env::join_paths(folders).map_err(|error| format!("PATH cannot be extended: {error}").into())
 }
 
 fn install(python: &Python, wheel: &Path) -> Result {

@@ -84,6 +84,7 @@ pub mod options {
     pub use sciformats_core::storage::{Access, Durability};
     pub use sciformats_core::{External, Limits};
 
+    pub use crate::api::editor::Locking;
     pub use crate::api::writer::FileSpace;
     pub use crate::file::options::MissingSources;
     pub use crate::object::bound::Bound;

@@ -66,6 +66,13 @@ impl Reference {
     }
 }
 
+/// Refers to the object whose header is at an address of the file.
+impl From<Address> for Reference {
+    fn from(address: Address) -> Self {
+        Self::to(address.0)
+    }
+}
+
 /// Reads object references.
 impl Element for Reference {
     fn read(values: &Values<'_>) -> Result<Vec<Self>> {

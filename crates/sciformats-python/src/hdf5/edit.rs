@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hdf5_pure::filters::Filters;
-use hdf5_pure::options::{Bound as Release, Flush};
+use hdf5_pure::options::{Bound as Release, FileSpace, Flush, Locking};
 use hdf5_pure::{
     Address, CreateOptions, EditOptions, Editor, Error, Node as Found, ObjectId, Range, Result, Slab, Writer,
 };
@@ -51,12 +51,18 @@ struct Settings<'py> {
     external: Vec<(String, u64, Option<u64>)>,
     mappings: Vec<Mapped>,
     committed: Option<String>,
+    /// Whether the order in which attributes are created is kept; `None` means as in the rest of the file.
+    tracked: Option<bool>,
+    /// The time of creation, in seconds since 1970.
+    time: Option<u32>,
 }
 
 struct State {
     editor: Editor,
     /// The objects that were used, by their addresses. They are found after their links were removed.
     known: HashMap<u64, ObjectId>,
+    /// Whether new objects keep the order of creation unless they are told otherwise.
+    tracked: bool,
 }
 
 /// A file that is being written.
@@ -67,7 +73,7 @@ pub(crate) struct Edit {
 }
 
 /// How a file is opened for changes.
-#[derive(Clone, Copy, FromPyObject)]
+#[derive(Clone, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Opening {
     /// Whether the file is created first.
@@ -80,18 +86,52 @@ pub(crate) struct Opening {
     tracked: bool,
     /// Whether the newest structures are written, which older libraries cannot read.
     newest: bool,
+    /// When the file is locked: `"never"`, `"best-effort"` or `"always"`; `None` asks the environment.
+    locking: Option<String>,
+    /// How space is allocated in a new file: the strategy, whether free space is stored, the smallest part of it that is, and
+    /// the size of a page.
+    space: Option<(String, bool, u64, u64)>,
+}
+
+impl Opening {
+    fn locking(&self) -> PyResult<Option<Locking>> {
+        Ok(Some(match self.locking.as_deref() {
+            None => return Ok(None),
+            Some("never") => Locking::Never,
+            Some("best-effort") => Locking::BestEffort,
+            Some("always") => Locking::Always,
+            Some(other) => return Err(PyValueError::new_err(format!("{other} is no way of locking"))),
+        }))
+    }
+
+    fn space(&self) -> PyResult<Option<(FileSpace, u64)>> {
+        let Some((strategy, persist, threshold, size)) = &self.space else { return Ok(None) };
+        let space = match (strategy.as_str(), persist) {
+            ("page", _) => FileSpace::Paged { size: *size, tracked: *persist },
+            ("fsm", true) => FileSpace::Tracked,
+            ("fsm", false) => FileSpace::Untracked,
+            ("aggregate", false) => FileSpace::Aggregated,
+            ("none", false) => FileSpace::AppendOnly,
+            _ => return Err(PyValueError::new_err(format!("the strategy {strategy} stores no free space"))),
+        };
+        Ok(Some((space, *threshold)))
+    }
 }
 
 /// Opens a file for changes.
 #[pyfunction]
 pub(crate) fn edit_hdf5(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<Edit> {
-    let Opening { create, overwrite, user_block, tracked, newest } = opening;
+    let (locking, space) = (opening.locking()?, opening.space()?);
+    let Opening { create, overwrite, user_block, tracked, newest, .. } = opening;
     let shown = path.to_string_lossy().into_owned();
     let editor = py.detach(move || {
         if create {
             let mut options = CreateOptions::default().with_track_order(tracked);
             if newest {
                 options = options.with_bound(Release::V200);
+            }
+            if let Some((space, threshold)) = space {
+                options = options.with_file_space(space).with_free_space_threshold(threshold);
             }
             if user_block > 0 {
                 options = options.with_user_block(vec![0; user_block]);
@@ -107,10 +147,11 @@ pub(crate) fn edit_hdf5(py: Python<'_>, path: PathBuf, opening: Opening) -> PyRe
             .with_external(hdf5_pure::options::External::Anywhere)
             .with_missing(hdf5_pure::options::MissingSources::Filled);
         let options = EditOptions::default().with_track_order(tracked).with_reading(reading);
+        let options = options.with_locking(locking);
         Editor::open_with(path, &options)
     });
     let editor = editor.map_err(|error| raise(&error, Some(&shown)))?;
-    let state = State { editor, known: HashMap::new() };
+    let state = State { editor, known: HashMap::new(), tracked };
     Ok(Edit { state: Mutex::new(Some(state)), path: Some(shown) })
 }
 
@@ -141,10 +182,11 @@ impl Edit {
         self.change(py, |state| Ok(state.editor.has_link(path).ok()))
     }
 
-    /// Creates a group and returns its address. Missing groups are created.
-    fn group(&self, py: Python<'_>, path: &str) -> PyResult<u64> {
+    /// Creates a group and returns its address. Missing groups are created. `tracked` says whether it keeps the order in which
+    /// members and attributes are created; `None` means as in the rest of the file.
+    fn group(&self, py: Python<'_>, path: &str, tracked: Option<bool>) -> PyResult<u64> {
         self.change(py, |state| {
-            state.editor.group(path)?;
+            state.making(path, tracked, None, |state| state.editor.group(path).map(drop))?;
             let id = state.editor.id(path)?;
             state.address(id)
         })
@@ -168,7 +210,8 @@ impl Edit {
         let Settings {
             shape, null, maximum, layout, chunks, undefined, external, mappings, committed, ..
         } = settings;
-        self.change(py, move |state| {
+        let (tracked, time) = (settings.tracked, settings.time);
+        let make = move |state: &mut State| {
             let committed = committed.map(|path| state.editor.id(&path)).transpose()?;
             let mut new = state.editor.dataset(path).filters(filters);
             new = match committed {
@@ -210,7 +253,10 @@ impl Edit {
             if let Some(maximum) = maximum {
                 new = new.max_shape(maximum);
             }
-            let id = if null { new.write_null()? } else { new.create_encoded()?.id() };
+            if null { new.write_null() } else { Ok(new.create_encoded()?.id()) }
+        };
+        self.change(py, move |state| {
+            let id = state.making(path, tracked, time, make)?;
             state.address(id)
         })
     }
@@ -360,6 +406,29 @@ impl Edit {
 }
 
 impl State {
+    /// Makes an object at a path, which keeps the order of creation and has a time as the caller wishes.
+    fn making<T>(
+        &mut self,
+        path: &str,
+        tracked: Option<bool>,
+        time: Option<u32>,
+        make: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        if tracked.is_none() && time.is_none() {
+            return make(self);
+        }
+        // The wishes do not concern groups on the way.
+        if let Some((before, _)) = path.rsplit_once('/').filter(|(before, _)| !before.is_empty()) {
+            self.editor.group(before)?;
+        }
+        self.editor.set_track_order(tracked.unwrap_or(self.tracked));
+        self.editor.set_time(time);
+        let made = make(self);
+        self.editor.set_track_order(self.tracked);
+        self.editor.set_time(None);
+        made
+    }
+
     /// Returns an object by its address, or by its path if it was not used before.
     fn id(&mut self, (address, path): (u64, String)) -> Result<ObjectId> {
         if let Some(id) = self.known.get(&address) {

@@ -1,8 +1,9 @@
 //! Elements that Python passes to be written, and how they become bytes of their type.
 
-use hdf5_pure::structure::{Class, ReferenceKind, VariableLength};
+use hdf5_pure::references::{Reference, RegionReference};
+use hdf5_pure::structure::{Class, ReferenceKind, Selection, VariableLength};
 use hdf5_pure::values::Encoder;
-use hdf5_pure::{Datatype, Error, ObjectId, Result, Value};
+use hdf5_pure::{Address, Datatype, Error, ObjectId, Result, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -64,7 +65,8 @@ pub(crate) fn put(datatype: &Datatype, item: &Item, to: &mut Encoder<'_>) -> Res
             to.bytes(&address.to_le_bytes());
             Ok(())
         }
-        (Class::Reference(_), _) => Err(Error::unsupported("writing references to regions")),
+        (Class::Reference(ReferenceKind::Region), item) => region(item)?.store(to).map(drop),
+        (Class::Reference(_), _) => Err(Error::unsupported("writing references of the type that HDF5 1.12 introduced")),
         (Class::Compound(members), Item::List(items)) if members.len() == items.len() => {
             members.iter().zip(items).try_for_each(|(member, item)| put(&member.datatype, item, to))
         }
@@ -76,6 +78,49 @@ pub(crate) fn put(datatype: &Datatype, item: &Item, to: &mut Encoder<'_>) -> Res
             Ok(())
         }
         _ => wrong(),
+    }
+}
+
+/// Returns a reference to a region: the address of the dataset, the number of its dimensions, and a list of blocks or of points.
+/// Each block has the list of its first and the list of its last indices, and each point has one list. An empty list selects
+/// nothing, and the address 0 is a null reference.
+fn region(item: &Item) -> Result<RegionReference> {
+    let wrong = || Error::usage("reference to a region", "does not have the form of one");
+    let number = |item: &Item| match item {
+        Item::Address(number) => Ok(*number),
+        _ => Err(wrong()),
+    };
+    let numbers = |item: &Item| match item {
+        Item::List(items) => items.iter().map(number).collect::<Result<Vec<_>>>(),
+        _ => Err(wrong()),
+    };
+    match item {
+        Item::Address(0) => Ok(RegionReference::of(Reference::default(), Selection::None, 0)),
+        Item::List(parts) => {
+            let [address, rank, Item::List(blocks)] = &parts[..] else { return Err(wrong()) };
+            let (address, rank) = (Address(number(address)?), usize::try_from(number(rank)?).map_err(|_| wrong())?);
+            let block = |item: &Item| match item {
+                Item::List(corners) => corners.iter().map(numbers).collect::<Result<Vec<_>>>(),
+                _ => Err(wrong()),
+            };
+            let blocks = blocks.iter().map(block).collect::<Result<Vec<_>>>()?;
+            if blocks.iter().flatten().any(|corner| corner.len() != rank) {
+                return Err(wrong());
+            }
+            let selection = if blocks.is_empty() {
+                Selection::None
+            } else if rank == 0 {
+                Selection::All
+            } else if blocks.iter().all(|corners| corners.len() == 1) {
+                Selection::Points(blocks.into_iter().flatten().collect())
+            } else {
+                let both = |corners: Vec<Vec<u64>>| <[Vec<u64>; 2]>::try_from(corners).map_err(|_| wrong());
+                let blocks = blocks.into_iter().map(|corners| both(corners).map(|[first, last]| (first, last)));
+                Selection::Blocks(blocks.collect::<Result<_>>()?)
+            };
+            Ok(RegionReference::of(address.into(), selection, rank))
+        }
+        _ => Err(wrong()),
     }
 }
 

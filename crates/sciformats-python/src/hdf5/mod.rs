@@ -171,6 +171,11 @@ impl Node {
         self.node(py.detach(|| file.object_at(Address(address))))
     }
 
+    /// Returns whether the object is in the file of another object, and not in one to which an external link leads.
+    fn is_with(&self, other: &Self) -> PyResult<bool> {
+        Ok(self.file()?.is_same(&other.file()?))
+    }
+
     /// Returns a path of hard links to an address.
     fn path_of(&self, py: Python<'_>, address: u64) -> PyResult<Option<String>> {
         let file = self.file()?;
@@ -246,6 +251,19 @@ impl Node {
         let (file, address) = (self.file()?, self.place());
         let info = self.ok(py.detach(|| file.object_info(address)))?;
         Ok((info.references, info.comment.map(|comment| comment.to_text().into_owned())))
+    }
+
+    /// Returns when the object was modified, in seconds since 1970, if this is stored.
+    fn modified(&self, py: Python<'_>) -> PyResult<Option<u32>> {
+        let (file, address) = (self.file()?, self.place());
+        Ok(self.ok(py.detach(|| file.object_info(address)))?.modified)
+    }
+
+    /// Returns how the file allocates space: the strategy, whether free space is stored, the smallest part of it that is, and the
+    /// number of bytes per page. The result is `None` if the file says nothing about it.
+    fn file_space(&self) -> PyResult<Option<(u8, bool, u64, Option<u64>)>> {
+        let file = self.file()?;
+        Ok(file.file_space().map(|info| (info.strategy, info.persist, info.threshold, info.page_size)))
     }
 
     /// Returns whether the object keeps the order in which its attributes, and its links, were created: 0 if not, 1 if it does,

@@ -8,8 +8,10 @@ mod options;
 use std::path::Path;
 use std::sync::Arc;
 
+use sciformats_core::storage::FileStorage;
 use sciformats_core::{Error, Result, commit};
 
+pub use lock::Locking;
 pub use object::ObjectWriter;
 pub use options::EditOptions;
 
@@ -167,7 +169,8 @@ impl Editor {
     /// Returns the errors of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &EditOptions) -> Result<Self> {
         let path = path.as_ref();
-        let storage = commit::Session::open_with(path, lock::lock)?.into_storage();
+        let lock = |storage: &FileStorage| lock::lock(storage, options.locking);
+        let storage = commit::Session::open_with(path, lock)?.into_storage();
         Self::start(Box::new(storage), Some(path), options).map_err(|error| error.in_file(path, None))
     }
 
@@ -267,6 +270,52 @@ impl Editor {
     /// Returns [`Error::Usage`] if the path names something else, and any error of reading the groups along the path.
     pub fn group(&mut self, path: &str) -> Result<GroupWriter<'_>> {
         self.root().into_group(path)
+    }
+
+    /// Sets whether objects that are created from now on track the creation order of their links and attributes. Existing
+    /// objects keep their setting.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// Writer::create(&path)?.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.set_track_order(true);
+    /// file.group("days")?;
+    /// file.set_track_order(false);
+    /// for day in ["monday", "tuesday", "friday"] {
+    ///     file.group(&format!("days/{day}"))?;
+    /// }
+    /// file.commit()?;
+    /// let links = File::open(&path)?.group("days")?.links()?;
+    /// let orders: Vec<_> = links.into_iter().filter_map(|link| link.ok()?.creation_order).collect();
+    /// assert_eq!(orders.len(), 3);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn set_track_order(&mut self, track_order: bool) {
+        self.tree.settings.tracked = track_order;
+    }
+
+    /// Sets the time that is stored in objects that are created from now on, in seconds since 1970.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// Writer::create(&path)?.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.set_time(Some(1_700_000_000));
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.commit()?;
+    /// let file = File::open(&path)?;
+    /// assert_eq!(file.object_info(file.dataset("temperature")?.address())?.modified, Some(1_700_000_000));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn set_time(&mut self, time: Option<u32>) {
+        self.tree.settings.time = time;
     }
 
     /// Starts a new dataset at `path`. Missing groups are created.

@@ -1,5 +1,6 @@
 //! Options of editing a file.
 
+use crate::api::editor::lock::Locking;
 use crate::file::options::OpenOptions;
 use crate::object::bound::Bound;
 
@@ -37,6 +38,8 @@ pub struct EditOptions {
     pub time: Option<u32>,
     /// Options of reading the file: limits, filters, and which external files may be opened.
     pub reading: OpenOptions,
+    /// When the file is locked. By default the environment variable `HDF5_USE_FILE_LOCKING` says this.
+    pub locking: Option<Locking>,
 }
 
 impl EditOptions {
@@ -62,5 +65,11 @@ impl EditOptions {
     #[must_use]
     pub fn with_reading(self, reading: OpenOptions) -> Self {
         Self { reading, ..self }
+    }
+
+    /// Sets when the file is locked; `None` asks the environment variable `HDF5_USE_FILE_LOCKING`.
+    #[must_use]
+    pub fn with_locking(self, locking: impl Into<Option<Locking>>) -> Self {
+        Self { locking: locking.into(), ..self }
     }
 }

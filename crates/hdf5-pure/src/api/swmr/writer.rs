@@ -139,7 +139,7 @@ impl SwmrWriter {
     }
 
     fn at(path: &Path, options: &OpenOptions, take_over: bool) -> Result<Self> {
-        let _held = commit::Session::open_with(path, lock::lock)?;
+        let _held = commit::Session::open_with(path, |storage| lock::lock(storage, None))?;
         // Readers lock the file when they open it, and would be refused as long as the writer's lock is held. The lock
         // is therefore released at the end of opening; from then on the marks in the superblock keep other writers out.
         let file = LiveFile::over(Box::new(FileStorage::edit(path)?), options, take_over)?;

@@ -6,7 +6,7 @@ differences: there is no lock, any number of threads can read at the same time, 
 
 from __future__ import annotations
 
-from sciformats.h5 import _create, filters, h5a, h5d, h5ds, h5f, h5p, h5r, h5s, h5t, h5z, version
+from sciformats.h5 import _create, filters, h5a, h5d, h5ds, h5f, h5g, h5p, h5r, h5s, h5t, h5z, version
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._dataset import Dataset, StoreInfo
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
@@ -68,6 +68,7 @@ __all__ = [
     "h5d",
     "h5ds",
     "h5f",
+    "h5g",
     "h5p",
     "h5r",
     "h5s",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+import time
 import warnings
 from typing import Any
 
 import numpy as np
 
-from sciformats.errors import NotSupported
 from sciformats.h5 import _encode, _types
 
 _NAMES = {"gzip": 1, "szip": 4, "lzf": 32000}
@@ -96,6 +96,8 @@ class Wanted:
             "external": _external(options.pop("external", None), self),
             "mappings": [],
             "committed": self.committed,
+            "tracked": None if options.get("track_order") is None else bool(options["track_order"]),
+            "time": int(time.time()) if options.get("track_times") else None,
         }
 
     def _fill(self, fill: Any) -> Any:
@@ -258,9 +260,7 @@ def virtual(layout: Any, fillvalue: Any, of: Any) -> dict[str, Any]:
     """Return the settings of a virtual dataset."""
     wanted = Wanted(layout.shape, layout.dtype, None)
     settings = wanted.settings({"fillvalue": fillvalue}, of)
-    if layout.maxshape is not None and tuple(layout.maxshape) != tuple(layout.shape):
-        raise NotSupported("virtual datasets that can grow are not supported")
     settings["layout"] = "virtual"
-    settings["maximum"] = None
+    settings["maximum"] = None if layout.maxshape is None else list(layout.maxshape)
     settings["mappings"] = layout.mappings(of)
     return settings

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sciformats import _index
-from sciformats.h5 import _objects, _selection, _types
+from sciformats.h5 import _objects, _regions, _selection, _types
 from sciformats.h5._dims import DimensionManager, is_scale
 from sciformats.h5._elements import DatasetWriting
 from sciformats.h5._identifiers import ObjectID, Properties
@@ -178,6 +178,9 @@ class Dataset(DatasetWriting, HLObject):
     #: What the caller asked of the cache of chunks.
     _cache: tuple[int, int, float] | None = None
 
+    #: The folders in which the caller looks for external files, and for those of virtual datasets.
+    _prefixes: tuple[str, str] = ("", "")
+
     #: The type of the elements of a file that is only read, if they are bytes of that type. It is ``False`` before it is known.
     _plain: np.dtype[Any] | Literal[False] | None = False
 
@@ -251,6 +254,11 @@ class Dataset(DatasetWriting, HLObject):
     def _filters(self) -> dict[str, Any]:
         """The parameters of the filters by their names, as programs use them although the name is private."""
         return {name: values for name, (_, values) in zip(self.filter_names, self._pipeline.items())}
+
+    @property
+    def regionref(self) -> _regions.Regions:
+        """Makes references to parts of the dataset: ``dataset.regionref[0:3]``."""
+        return _regions.Regions(self)
 
     def virtual_sources(self) -> list[VirtualPart]:
         """Return the parts of a virtual dataset.
@@ -355,6 +363,8 @@ class Dataset(DatasetWriting, HLObject):
 
     def __getitem__(self, key: Any) -> Any:
         self._file_of.check_open()
+        if isinstance(key, _types.RegionReference):
+            return _regions.read(self, key)
         if self._found is not None and key is not Ellipsis:
             if self._plain is False:
                 plain = self.shape and self.dtype.subdtype is None and self.dtype.itemsize

@@ -102,7 +102,7 @@ def element(value: Any, described: Described, of: Any) -> Any:
     if word == "text":
         return _text(value, rest[0])
     if word == "reference":
-        return _address(value, of)
+        return _region(value, of) if rest[0] == "region" else _address(value, of)
     if word == "vlen":
         base = rest[0]
         if is_direct(base):
@@ -136,11 +136,23 @@ def _address(value: Any, of: Any) -> int:
     if value is None or (isinstance(value, int) and value == 0) or not value:
         return 0
     value = getattr(value, "ref", value)
-    if not isinstance(value, _types.Reference):
+    if not isinstance(value, _types.Reference) or isinstance(value, _types.RegionReference):
         raise TypeError(f"Can't convert incompatible object to HDF5 object reference: {type(value)}")
     root = of._file_of.root
     path = value.path.strip("/")
     return int(root.object(path).address if path else root.address)
+
+
+def _region(value: Any, of: Any) -> Any:
+    if value is None or (isinstance(value, int) and value == 0) or not value:
+        return 0
+    if not isinstance(value, _types.RegionReference):
+        raise TypeError(f"Can't convert incompatible object to HDF5 region reference: {type(value)}")
+    from sciformats.h5 import _regions
+
+    node = of._file_of.root.object(value.path.strip("/"))
+    shape = tuple((node.extent() or ((), ()))[0])
+    return (int(node.address), len(shape), _regions.parts(value, shape))
 
 
 def guess(data: Any) -> np.dtype[Any] | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 from sciformats.errors import NotSupported
+from sciformats.h5._locks import PROPERTIES
 
 
 class ObjectID:
@@ -97,6 +99,18 @@ class Access:
     def __init__(self, of: Any) -> None:
         self._object = of
 
+    def get_file_locking(self) -> tuple[int, int]:
+        """Return whether the file is locked, and whether it may be used where locks do not exist."""
+        return PROPERTIES[self._object._file_of.locking]
+
+    def get_efile_prefix(self) -> bytes:
+        """Return the folder in which the caller looks for external files of a dataset."""
+        return os.fsencode(self._object._prefixes[0])
+
+    def get_virtual_prefix(self) -> bytes:
+        """Return the folder in which the caller looks for the files of a virtual dataset."""
+        return os.fsencode(self._object._prefixes[1])
+
     def get_cache(self) -> tuple[int, int, int, float]:
         """Return the parameters of the cache of chunks, as those of the file."""
         return (0, *self._object._file_of.cache)
@@ -120,6 +134,11 @@ class Properties:
     def get_link_creation_order(self) -> int:
         """Return whether the order of links is kept (1), and whether there is an index by it (2)."""
         return int(self._object._node.orders()[1])
+
+    def get_file_space_strategy(self) -> tuple[int, bool, int]:
+        """Return how a file allocates space, whether it stores which space is free, and the size of the smallest such part."""
+        found = self._object._node.file_space()
+        return (0, False, 1) if found is None else (int(found[0]), bool(found[1]), int(found[2]))
 
     def get_fill_time(self) -> int:
         """Return when fill values are written."""

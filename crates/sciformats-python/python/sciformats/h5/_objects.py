@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from sciformats._open import Address, Recent, checked, state_of
-from sciformats.errors import Forbidden, MissingFile
-from sciformats.h5 import _types
+from sciformats.errors import Conflict, Forbidden, MissingFile
+from sciformats.h5 import _locks, _types
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._identifiers import ObjectID
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._open import again, opened
-from sciformats.h5._opened import Guarded, Opened
+from sciformats.h5._opened import Again, Guarded, Opened
 from sciformats.h5._writing import GroupWriting
 
 
@@ -26,7 +26,7 @@ class HLObject:
     _facts: dict[str, Any] | None = None
 
     def __init__(self, opened: Any, node: Any = None, name: str | None = None) -> None:
-        if not isinstance(opened, (ObjectID, Opened)):
+        if not isinstance(opened, (Again, ObjectID, Opened)):
             raise ValueError(f"an object of a file is made from its identifier, and not from {opened!r}")
         if isinstance(opened, ObjectID):
             # As in h5py, an object can be made from its identifier.
@@ -181,22 +181,34 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
         if isinstance(name, _types.Reference):
             if not name:
                 raise ValueError("Invalid HDF5 object reference")
-            name = name.path.split("{")[0] if isinstance(name, _types.RegionReference) else name.path
+            name = name.path
         if isinstance(name, bytes):
             name = name.decode()
         if not isinstance(name, str):
             raise TypeError(f"Accessing a group is done with bytes or str, not {type(name)}")
-        if self._file_of.editor is not None:
-            elsewhere = self._external(name)
+        return self._found_by(name, None, None)
+
+    def _found_by(self, name: str, mode: str | None, locking: Any) -> Any:
+        """Return the object at a path. The mode and the locking of files to which external links lead are those of this file, or as
+        given.
+        """
+        opened = self._file_of
+        base = opened.root if name.startswith("/") else self._node
+        try:
+            # The Rust part knows which other files may be opened.
+            node = base.object(name.strip("/")) if name.strip("/") else base
+            here = node.is_with(opened.root_node)
+        except (KeyError, OSError) as error:
+            # The other file may have changes that this process has not written yet.
+            elsewhere = None if opened.editor is None else self._external(name, mode, locking)
             if elsewhere is not None:
                 return elsewhere
-        base = self._file_of.root if name.startswith("/") else self._node
-        try:
-            node = base.object(name.strip("/")) if name.strip("/") else base
-        except KeyError:
+            if not isinstance(error, KeyError):
+                raise
             last = name.rstrip("/").rsplit("/", 1)[-1]
             raise KeyError(f"Unable to synchronously open object (object '{last}' doesn't exist)") from None
-        return wrap(self._file_of, node, "/" + self._path(name).strip("/"))
+        elsewhere = None if here else self._external(name, mode, locking)
+        return wrap(opened, node, "/" + self._path(name).strip("/")) if elsewhere is None else elsewhere
 
     def keys(self) -> Names:
         """Return the names of the members."""
@@ -221,16 +233,36 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
         elink_swmr: bool | None = None,
         elink_locking: Any = None,
     ) -> Any:
-        """Return a member, its class, its link, or the class of its link. Files of external links are only read."""
-        if elink_mode not in (None, "r"):
-            raise ValueError("files of external links can only be opened with the mode 'r'")
+        """Return a member, its class, its link, or the class of its link.
+
+        Parameters
+        ----------
+        name : str or bytes
+            The path of the member.
+        default : object
+            What is returned if there is no such member.
+        getclass, getlink : bool
+            Whether its class, its link, or the class of its link is returned.
+        elink_mode : {"r", "r+"}, optional
+            The mode in which files of external links are opened; by default that of this file.
+        elink_locking
+            How they are locked; by default as this file.
+        """
+        if elink_mode not in (None, "r", "r+"):
+            raise RuntimeError(f"Unsupported link access mode: {elink_mode}")
+        if elink_mode == "r+" and self._file_of.editor is None:
+            raise ValueError("a file that was opened for reading cannot open the files of its external links for writing")
+        locking = _locks.meaning(elink_locking)
         if not (getclass or getlink):
             try:
-                return self[name]
+                if (elink_mode is None and locking is None) or not isinstance(name, (str, bytes)):
+                    return self[name]
+                self._file_of.check_open()
+                return self._found_by(name if isinstance(name, str) else name.decode(), elink_mode, locking)
             except KeyError:
                 return default
         if getclass and not getlink:
-            found = self.get(name)
+            found = self.get(name, elink_mode=elink_mode, elink_locking=elink_locking)
             return default if found is None else type(found)
         try:
             link = self._link(name)
@@ -238,20 +270,47 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             return default
         return type(link) if getclass else link
 
-    def _external(self, name: str) -> Any:
-        """Return the object to which an external link leads from a file that is being written."""
-        try:
-            link = self._link(name) if name.strip("/") else None
-        except (KeyError, TypeError, ValueError):
-            return None
-        if not isinstance(link, ExternalLink):
-            return None
-        folder = os.path.dirname(self._file_of.address.path or "")
-        path = os.path.join(folder, link.filename)
-        try:
-            return File(path if os.path.exists(path) else link.filename, "r")[link.path]
-        except OSError as error:
-            raise KeyError(f"Unable to synchronously open object (unable to open external file: {error})") from None
+    def _external(self, name: str, mode: str | None, locking: Any) -> Any:
+        """Return the object at a path on which there is an external link; ``None`` if there is none."""
+        opened = self._file_of
+        node = opened.root if name.startswith("/") else self._node
+        parts = [part for part in name.split("/") if part not in ("", ".")]
+        for at, part in enumerate(parts):
+            found = node.link(part) if node.kind == "group" else None
+            if found is None:
+                return None
+            kind, target = found
+            if kind == "external":
+                file, path = target
+                rest = "/".join([path.rstrip("/"), *parts[at + 1 :]]) or "/"
+                return self._linked(file, mode, locking)[rest]
+            if kind != "hard":
+                return None
+            node = opened.root.object_at(target)
+        return None
+
+    def _linked(self, name: str, mode: str | None, locking: Any) -> File:
+        """Return the file to which an external link leads. It is opened once, and in the mode of this file if that is possible."""
+        opened = self._file_of
+        path = os.path.join(os.path.dirname(opened.address.path or ""), name)
+        path = os.path.abspath(path if os.path.exists(path) else name)
+        mode = mode or opened.mode
+        locking = opened.locking if locking is None else locking
+        key = (path, mode, locking)
+        known = opened.linked.get(key)
+        if known is None or known.is_closed:
+            given = dict(opened.address.options)
+            try:
+                try:
+                    file = File(path, mode, locking=locking, **given)
+                except (PermissionError, Conflict):
+                    if mode == "r":
+                        raise
+                    file = File(path, "r", locking=locking, **given)
+            except OSError as error:
+                raise KeyError(f"Unable to synchronously open object (unable to open external file: {error})") from None
+            known = opened.linked[key] = file._file_of
+        return File._of(known)
 
     def _link(self, name: str) -> HardLink | SoftLink | ExternalLink:
         *before, last = name.strip("/").split("/")
@@ -430,7 +489,14 @@ class File(Group):
     storage_options : dict, optional
         How a URL is opened; see :func:`sciformats.open`.
 
-    Other keywords of h5py, which concern caches and locks, are accepted and have no effect.
+    locking : bool or "best-effort", optional
+        Whether the file is locked against other programs. By default, files that are written are locked as the environment variable
+        ``HDF5_USE_FILE_LOCKING`` says, and files that are only read are not.
+    fs_strategy, fs_persist, fs_threshold, fs_page_size
+        How a new file allocates space: ``"fsm"``, ``"page"``, ``"aggregate"`` or ``"none"``; whether it stores which space is free, and
+        which parts of it; and the number of bytes per page.
+
+    Other keywords of h5py, which concern caches, are accepted and have no effect.
     """
 
     def __init__(
@@ -451,10 +517,17 @@ class File(Group):
         rdcc_nslots: int = 8191,
         rdcc_nbytes: int = 8 << 20,
         rdcc_w0: float = 0.75,
+        fs_strategy: str | None = None,
+        fs_persist: bool = False,
+        fs_threshold: int = 1,
+        fs_page_size: int | None = None,
         **_: Any,
     ) -> None:
-        if locking not in (None, True, False, "true", "false", "best-effort"):
-            raise ValueError(f"Unsupported locking value: {locking!r}")
+        if isinstance(name, ObjectID):
+            # As in h5py, a file can be made from its identifier.
+            of = name._object._file_of
+            HLObject.__init__(self, of, of.root, "/")
+            return
         fixed = (("external", external), ("threads", threads))
         found = opened(
             name,
@@ -467,6 +540,11 @@ class File(Group):
                 "track_order": bool(track_order),
                 "backing_store": backing_store,
                 "storage_options": storage_options,
+                "locking": _locks.meaning(locking),
+                "fs_strategy": fs_strategy,
+                "fs_persist": fs_persist,
+                "fs_threshold": fs_threshold,
+                "fs_page_size": fs_page_size,
             },
         )
         found.cache = (int(rdcc_nslots), int(rdcc_nbytes), float(rdcc_w0))

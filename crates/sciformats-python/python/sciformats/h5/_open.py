@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import os
 import tempfile
-import weakref
 from typing import Any
 
 from sciformats import _remote, _sciformats
 from sciformats._open import Address, checked, state_of
 from sciformats.errors import NotSupported
-from sciformats.h5._opened import Opened
+from sciformats.h5 import _locks
+from sciformats.h5._opened import Again, Opened, writer_of
 
 #: The names of the modes: whether the file is created, and whether one may exist.
 _CREATE = {"w": (True, True), "w-": (True, False), "x": (True, False), "r+": (False, True)}
 
+#: The numbers of the strategies by which space in a file is allocated.
+STRATEGIES = {"fsm": 0, "page": 1, "aggregate": 2, "none": 3}
+
 _DRIVERS = (None, "sec2", "core", "stdio", "split", "fileobj")
 
 
-#: The files that this process writes, by their paths.
-_written: weakref.WeakValueDictionary[str, Opened] = weakref.WeakValueDictionary()
-
-
-def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Opened:
+def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Any:
     """Open a file.
 
     Raises
@@ -44,6 +43,7 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
     if mode not in ("r", "r+", "w", "w-", "x", "a"):
         raise ValueError("Invalid mode; must be one of r, r+, w, w-, x, a")
     _check_user_block(options["userblock_size"], mode)
+    _check_space(options, name, mode)
     if isinstance(name, bytes) and not name.startswith(b"\x89HDF"):
         name = os.fsdecode(name)
     if isinstance(name, str) and _remote.is_url(name):
@@ -63,11 +63,17 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
         if mode == "r":
             path = os.path.abspath(name)
             # As with the C library, who reads a file that this process writes sees all changes so far.
-            writer = _written.get(os.path.realpath(path))
-            if writer is not None and not writer.is_closed:
+            writer = writer_of(path)
+            held = None
+            if writer is not None:
+                _locks.check_same(options["locking"], writer.locking, path)
                 writer.commit()
+            else:
+                held = _locks.shared(path, options["locking"])
             address = Address(path, fixed, state_of(path))
-            found = Opened(address, _sciformats.open_hdf5(path, None, dict(fixed)))
+            found: Any = Opened(address, _sciformats.open_hdf5(path, None, dict(fixed)))
+            found.held = held
+            found.locking = options["locking"]
         elif driver == "core" and options["backing_store"] is False:
             found = _in_memory(None, mode, fixed, options)
         else:
@@ -123,9 +129,24 @@ def _check_user_block(size: int | None, mode: str) -> None:
         raise ValueError("User block size must be a power of 2 and at least 512")
 
 
-def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Opened:
+def _check_space(options: dict[str, Any], name: Any, mode: str) -> None:
+    strategy = options["fs_strategy"]
+    if strategy is None:
+        return
+    if strategy not in STRATEGIES:
+        raise ValueError(f"Invalid file space strategy type: {strategy!r}")
+    exists = mode == "a" and isinstance(name, (str, os.PathLike)) and os.path.exists(name)
+    if mode in ("r", "r+") or exists:
+        raise ValueError("Unable to set file space strategy of an existing file")
+
+
+def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Any:
     if mode == "a":
         mode = "r+" if os.path.exists(path) else "x"
+    writer = writer_of(path) if mode == "r+" else None
+    if writer is not None:
+        _locks.check_same(options["locking"], writer.locking, path)
+        return Again(writer)
     create, overwrite = _CREATE[mode]
     libver = options["libver"]
     newest = (libver if isinstance(libver, str) else (libver or ("earliest",))[0]) == "latest"
@@ -138,20 +159,31 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
             "user_block": user_block,
             "tracked": options["track_order"],
             "newest": newest,
+            "locking": _locks.WORDS[options["locking"]],
+            "space": None
+            if options["fs_strategy"] is None
+            else (
+                options["fs_strategy"],
+                bool(options["fs_persist"]),
+                int(options["fs_threshold"]),
+                int(options["fs_page_size"] or 4096),
+            ),
         },
     )
-    found = _written[os.path.realpath(path)] = Opened(Address(path, fixed, state_of(path)), None, editor, "r+")
+    found = Opened(Address(path, fixed, state_of(path)), None, editor, "r+")
+    found.register(path)
     if libver is not None:
         bounds = (libver, "latest") if isinstance(libver, str) else tuple(libver)
         found.libver = tuple("v200" if bound == "latest" else bound for bound in bounds)  # type: ignore[assignment]
     found.track_order = options["track_order"]
+    found.locking = options["locking"]
     if user_block and not create and found.root.file_facts()[1] != user_block:
         found.close()
         raise ValueError(f"Requested userblock size ({user_block}) does not match that of existing file")
     return found
 
 
-def _in_memory(target: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Opened:
+def _in_memory(target: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Any:
     """Open a file that is written to a file object when it is closed, or nowhere."""
     handle, path = tempfile.mkstemp(suffix=".h5")
     with os.fdopen(handle, "wb") as copy:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +25,23 @@ _SHOWS_ELEMENTS = frozenset({"chunk", "chunk_info", "chunks", "layout", "read", 
 _READS = 16
 
 
+#: The files that this process writes, by their paths.
+_written: weakref.WeakValueDictionary[str, Opened] = weakref.WeakValueDictionary()
+
+
+def writer_of(path: str) -> Opened | None:
+    """Return the file at a path if this process writes it."""
+    writer = _written.get(os.path.realpath(path))
+    return None if writer is None or writer.is_closed else writer
+
+
+@atexit.register
+def _close_all() -> None:
+    """Write the changes of files that the program has not closed."""
+    for each in list(_written.values()):
+        each._forgotten()
+
+
 class Opened:
     """An open file, which all of its objects share."""
 
@@ -35,6 +55,11 @@ class Opened:
         self.cache: tuple[int, int, float] = (8191, 8 << 20, 0.75)
         #: What happens when the file has been closed, for files in memory.
         self.after: Callable[[], None] | None = None
+        #: How the caller wants the file to be locked, and what holds the lock of a reader.
+        self.locking: Any = None
+        self.held: Any = None
+        #: The files to which external links of this one lead, and which were opened for that, by their paths.
+        self.linked: dict[tuple[str, str, Any], Any] = {}
         self.driver = "sec2" if address.path else "fileobj"
         self.shown: str = address.shown or ""
         self._root: Any = root
@@ -49,12 +74,26 @@ class Opened:
         self._stale = False
         self._reads = 0
         self._waiting = 0
+        self._process = os.getpid()
+        #: The path under which other openings of the file find this one, and those that have found it.
+        self._registered: str | None = None
+        self._others: weakref.WeakSet[Again] = weakref.WeakSet()
+        #: Whether the file is only open for these others.
+        self._left = False
         self.root_address: int = 0 if editor is None else editor.root().address
 
     @property
     def root(self) -> Any:
         """The root group, with all changes so far."""
         return self._root if self.editor is None else Guarded(self, self.root_address)
+
+    @property
+    def root_node(self) -> Any:
+        """The root group in the Rust part."""
+        if self.editor is None:
+            return self._root
+        with self._lock:
+            return self.at(self.root_address, elements=False)
 
     def at(self, address: int, elements: bool = True) -> Any:
         """Return the object at an address of a file that is written, with all changes. The lock must be held.
@@ -128,29 +167,121 @@ class Opened:
                 if self._waiting > _WAITING:
                     self.commit()
 
+    def register(self, path: str) -> None:
+        """Let other openings of the path find this one."""
+        self._registered = os.path.realpath(path)
+        _written[self._registered] = self
+
+    def _forgotten(self) -> None:
+        # A program that forgets to close its file must not lose what it wrote. A forked process has no changes of its own.
+        if getattr(self, "editor", None) is not None and self._process == os.getpid():
+            self._others.clear()
+            self.close()
+
+    __del__ = _forgotten
+
     def close(self) -> None:
-        """Write what is pending, and close the file."""
+        """Write what is pending, and close the file. Other openings of it remain open."""
         if self._closed:
             return
         with self._lock:
-            self._finish()
+            others = list(self._others)
+            if others:
+                self._leave(others)
+            else:
+                self._finish()
+
+    def _leave(self, others: list[Again]) -> None:
+        """Let other openings keep the file, which this object does not show any more."""
+        self.commit()
+        kept = Opened.__new__(Opened)
+        kept.__dict__.update(self.__dict__)
+        kept._left = True
+        self._closed, self.editor, self._root, self._nodes, self.linked, self.after = True, None, None, {}, {}, None
+        for other in others:
+            other._first = kept
+        if kept._registered is not None:
+            _written[kept._registered] = kept
 
     def _finish(self) -> None:
         self._closed = True
         # The file, and with it its lock, is held as long as there is an object of the Rust part.
         self._root, self._nodes = None, {}
+        linked, self.linked = self.linked, {}
+        if self.held is not None:
+            self.held.close()
+            self.held = None
         if self.editor is not None:
             editor, self.editor = self.editor, None
             editor.close()
+        for each in linked.values():
+            # What was changed through a link is kept like what was changed in this file. The other file stays open as long as it is used.
+            if not each.is_closed:
+                each.commit()
         if self.after is not None:
             self.after()
             self.after = None
 
 
+class Again:
+    """Another opening of a file that this process writes already. It is closed by itself, and shows the same changes."""
+
+    def __init__(self, first: Opened) -> None:
+        self._first = first
+        self._closed = False
+        first._others.add(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_first":
+            raise AttributeError(name)
+        return getattr(self._first, name)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def check_open(self) -> None:
+        """Raise an exception if the file is closed."""
+        if self._closed:
+            raise ValueError("Invalid location identifier (invalid location identifier): the file is closed")
+
+    @property
+    def root(self) -> Any:
+        """The root group, with all changes so far."""
+        self.check_open()
+        return Guarded(self, self.root_address)
+
+    def change(self, method: str, *arguments: Any) -> Any:
+        """Change the file with a method of the editor."""
+        self.check_open()
+        return self._first.change(method, *arguments)
+
+    def commit(self) -> None:
+        """Write all changes to the file."""
+        if not self._closed:
+            self._first.commit()
+
+    def close(self) -> None:
+        """Write all changes, and close the file if it is not open otherwise."""
+        if self._closed:
+            return
+        first = self._first
+        with first._lock:
+            self._closed = True
+            first._others.discard(self)
+            first.commit()
+            if first._left and not len(first._others):
+                first.close()
+
+    def __del__(self) -> None:
+        if "_first" in self.__dict__ and self._first._process == os.getpid():
+            self.close()
+
+
 class Guarded:
     """An object of a file that is written. Each call sees all changes, and no change happens meanwhile."""
 
-    def __init__(self, opened: Opened, address: int, path: str | None = None) -> None:
+    def __init__(self, opened: Opened | Again, address: int, path: str | None = None) -> None:
         self._opened = opened
         self._path = path
         self.address = address

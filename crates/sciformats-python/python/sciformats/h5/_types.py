@@ -36,6 +36,17 @@ class Reference:
 class RegionReference(Reference):
     """A reference to elements of a dataset of the file. It is false if it is null."""
 
+    def __init__(self, path: str = "", selection: str = "none") -> None:
+        super().__init__(path)
+        #: The elements: ``"all"``, ``"none"``, or points and corners of blocks such as ``(0,0)-(1,2)``.
+        self.selection = selection
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) and self.selection == getattr(other, "selection", None)
+
+    def __hash__(self) -> int:
+        return hash((super().__hash__(), self.selection))
+
     def __repr__(self) -> str:
         return f"<HDF5 region reference{'' if self else ' (null)'}>"
 
@@ -301,7 +312,11 @@ def _item(item: Any, described: Described) -> Any:
         return array
     if word == "reference":
         path = item.decode("utf-8", "surrogateescape")
-        return RegionReference(path) if rest[0] == "region" else Reference(path)
+        if rest[0] != "region":
+            return Reference(path)
+        # The path is followed by what is selected, in which there are no spaces.
+        path, _, selection = path.rpartition(" ")
+        return RegionReference(path, selection or "none")
     if word == "compound" and isinstance(item, tuple):
         return tuple(_item(each, member) for each, (_, _, member) in zip(item, rest[1]))
     if word == "array":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -11,17 +13,51 @@ from sciformats.errors import NotSupported
 from sciformats.h5 import _selection
 
 
-def _one_range(key: Any, shape: tuple[int, ...]) -> list[_index.Range]:
-    chosen = _selection.choose(key if isinstance(key, tuple) else (key,), shape)
-    if any(len(ranges) != 1 for ranges in chosen.options):
-        raise NotSupported("virtual datasets of lists of elements are not supported: use slices")
-    return [ranges[0] for ranges in chosen.options]
+def _options(key: Any, shape: tuple[int, ...]) -> _selection.Chosen:
+    return _selection.choose(key if isinstance(key, tuple) else (key,), shape)
 
 
-def _count(ranges: list[_index.Range]) -> int:
-    found = 1
-    for _, count, _ in ranges:
-        found *= count
+def _lengths(options: list[list[_index.Range]]) -> list[int]:
+    return [sum(count for _, count, _ in ranges) for ranges in options]
+
+
+def _common(source: list[_index.Range], target: list[_index.Range]) -> list[tuple[_index.Range, _index.Range]]:
+    """Return the longest parts of two lists of ranges of the same length that are one range in each."""
+    found = []
+    left, right = list(reversed(source)), list(reversed(target))
+    while left and right:
+        (a, n, step), (b, m, stride) = left.pop(), right.pop()
+        both = min(n, m)
+        found.append(((a, both, step), (b, both, stride)))
+        if n > both:
+            left.append((a + both * step, n - both, step))
+        if m > both:
+            right.append((b + both * stride, m - both, stride))
+    return found
+
+
+def _pairs(
+    source: list[list[_index.Range]], target: list[list[_index.Range]]
+) -> list[tuple[list[_index.Range], list[_index.Range]]]:
+    """Return the parts of a source and of a layout that belong together, each of which is one range per dimension.
+
+    Raises
+    ------
+    NotSupported
+        If one of them has more than one range in a dimension, and they have different shapes.
+    """
+    if all(len(ranges) == 1 for ranges in (*source, *target)):
+        return [([ranges[0] for ranges in source], [ranges[0] for ranges in target])]
+    lengths = _lengths(source), _lengths(target)
+    own, others = ([axis for axis, n in enumerate(each) if n != 1] for each in lengths)
+    if [lengths[0][axis] for axis in own] != [lengths[1][axis] for axis in others]:
+        raise NotSupported("a part of a virtual dataset that has lists of elements must have the shape of its source")
+    found = []
+    for choice in itertools.product(*(_common(source[a], target[b]) for a, b in zip(own, others))):
+        one, other = [ranges[0] for ranges in source], [ranges[0] for ranges in target]
+        for axis, to, (left, right) in zip(own, others, choice):
+            one[axis], other[to] = left, right
+        found.append((one, other))
     return found
 
 
@@ -62,15 +98,15 @@ class VirtualSource:
             self.dtype = None if dtype is None else np.dtype(dtype)
             self.maxshape = self.shape if maxshape is None else (maxshape,) if isinstance(maxshape, int) else tuple(maxshape)
         self.extent = self.shape
-        self.ranges: list[_index.Range] = [(0, n, 1) for n in self.shape]
+        self.ranges: list[list[_index.Range]] = [[(0, n, 1)] for n in self.shape]
 
     def __getitem__(self, key: Any) -> VirtualSource:
-        if self.ranges != [(0, n, 1) for n in self.extent]:
+        if self.ranges != [[(0, n, 1)] for n in self.extent]:
             raise RuntimeError("VirtualSource objects can only be sliced once.")
         part = VirtualSource.__new__(VirtualSource)
         part.__dict__.update(self.__dict__)
-        part.ranges = _one_range(key, self.extent)
-        chosen = _selection.choose(key if isinstance(key, tuple) else (key,), self.extent)
+        chosen = _options(key, self.extent)
+        part.ranges = chosen.options
         part.shape = chosen.shape
         return part
 
@@ -88,22 +124,23 @@ class VirtualLayout:
         self.shape: tuple[int, ...] = (shape,) if isinstance(shape, int) else tuple(shape)
         self.dtype = np.dtype(dtype)
         self.maxshape = None if maxshape is None else (maxshape,) if isinstance(maxshape, int) else tuple(maxshape)
-        self._parts: list[tuple[VirtualSource, list[_index.Range]]] = []
+        self._parts: list[tuple[VirtualSource, list[_index.Range], list[_index.Range]]] = []
 
     def __setitem__(self, key: Any, source: VirtualSource) -> None:
-        target = _one_range(key, self.shape)
-        if _count(target) != _count(source.ranges):
+        target = _options(key, self.shape).options
+        counts = math.prod(_lengths(source.ranges)), math.prod(_lengths(target))
+        if counts[0] != counts[1]:
             raise ValueError(
                 "the source and its part of the layout have a different number of elements: "
-                f"{_count(source.ranges)} and {_count(target)}"
+                f"{counts[0]} and {counts[1]}"
             )
-        self._parts.append((source, target))
+        self._parts.extend((source, one, other) for one, other in _pairs(source.ranges, target))
 
     def mappings(self, of: Any) -> list[tuple[Any, ...]]:
         """Return the parts for the file of an object; a source in the same file is named ``"."``."""
         own = of._file_of.shown
         found = []
-        for source, target in self._parts:
+        for source, one, target in self._parts:
             path = "." if source.path == own else source.path
-            found.append((path, source.name, list(source.extent), source.ranges, target))
+            found.append((path, source.name, list(source.extent), one, target))
         return found

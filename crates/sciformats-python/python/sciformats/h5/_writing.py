@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sciformats.errors import NotSupported
 from sciformats.h5 import _create, _encode
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._opened import Guarded
@@ -27,6 +28,19 @@ _IGNORED = frozenset(
 def _cache(options: dict[str, Any], opened: Any) -> tuple[int, int, float]:
     nslots, nbytes, w0 = opened.cache
     return (options.get("rdcc_nslots", nslots), options.get("rdcc_nbytes", nbytes), options.get("rdcc_w0", w0))
+
+
+def _prefixes(options: dict[str, Any], opened: Any, names: list[str]) -> tuple[str, str]:
+    """Return the folders in which the caller looks for external files, and for those of virtual datasets.
+
+    Names of external files are relative to the folder of the HDF5 file, so that no other folder can be chosen for them.
+    """
+    origin = os.path.dirname(opened.address.path or "")
+    found = [str(options.get(name) or "").replace("${ORIGIN}", origin) for name in ("efile_prefix", "virtual_prefix")]
+    relative = any(not os.path.isabs(name) for name in names)
+    if relative and found[0] and os.path.realpath(found[0]) != os.path.realpath(origin):
+        raise NotSupported(f"efile_prefix is {found[0]!r}: names of external files are relative to the folder of the HDF5 file")
+    return found[0], found[1]
 
 
 class GroupWriting:
@@ -62,6 +76,13 @@ class GroupWriting:
     def create_group(self, name: Any, track_order: bool | None = None, **_: Any) -> Group:
         """Create a group. Missing groups on the path are created.
 
+        Parameters
+        ----------
+        name : str
+            Its path.
+        track_order : bool, optional
+            Whether the order in which its members and attributes are created is kept. By default it is as in the rest of the file.
+
         Raises
         ------
         ValueError
@@ -70,7 +91,7 @@ class GroupWriting:
         path = self._target(name, "group")
         from sciformats.h5._objects import Group
 
-        address = self._file_of.change("group", path)
+        address = self._file_of.change("group", path, None if track_order is None else bool(track_order))
         return Group(self._file_of, Guarded(self._file_of, address, path), path)
 
     def require_group(self, name: Any) -> Group:
@@ -103,7 +124,7 @@ class GroupWriting:
             At least one of the shape, the type of the elements, and the elements.
         options
             The other keywords of h5py: ``chunks``, ``maxshape``, ``compression``, ``compression_opts``, ``shuffle``,
-            ``fletcher32``, ``scaleoffset``, ``fillvalue``, ``external``.
+            ``fletcher32``, ``scaleoffset``, ``fillvalue``, ``external``, ``track_order``, ``track_times``.
         """
         if name is None:
             raise NotImplementedError("datasets without a name are not supported")
@@ -111,6 +132,7 @@ class GroupWriting:
         wanted = _create.Wanted(shape, dtype, data)
         settings = wanted.settings(options, self)
         cache = _cache(options, self._file_of)
+        prefixes = _prefixes(options, self._file_of, [name for name, _, _ in settings["external"]])
         left = set(options) - _IGNORED
         if left:
             raise TypeError(f"create_dataset() got an unexpected keyword argument '{sorted(left)[0]}'")
@@ -123,7 +145,7 @@ class GroupWriting:
 
         address = self._file_of.change("dataset", path, settings)
         made = Dataset(self._file_of, Guarded(self._file_of, address, path), path)
-        made._cache = cache
+        made._cache, made._prefixes = cache, prefixes
         if wanted.data is not None and wanted.data.size:
             made._write_first(wanted, settings["datatype"])
         return made
@@ -136,6 +158,7 @@ class GroupWriting:
             options["compression"], options["compression_opts"] = other.compression, other.compression_opts
             if other.compression is None or other.compression == "lzf":
                 options["compression_opts"] = None
+        options.setdefault("track_times", other._node.modified() is not None)
         options.setdefault("maxshape", other.maxshape if other.maxshape != other.shape else None)
         return self.create_dataset(name, **options)
 
@@ -157,6 +180,7 @@ class GroupWriting:
         if not isinstance(found, Dataset):
             raise TypeError(f"Incompatible object ({type(found).__name__}) already exists")
         found._cache = _cache(options, self._file_of)
+        found._prefixes = _prefixes(options, self._file_of, [name for name, _, _ in found.external or ()])
         if shape != found.shape:
             if "maxshape" not in options:
                 raise TypeError(f"Shapes do not match (existing {found.shape} vs new {shape})")

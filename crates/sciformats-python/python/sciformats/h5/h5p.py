@@ -10,8 +10,12 @@ import numpy as np
 CRT_ORDER_TRACKED = 1
 #: There is an index by the order of creation.
 CRT_ORDER_INDEXED = 2
+#: The class of lists with which files are opened.
+FILE_ACCESS = 2
 #: The class of lists with which datasets are created.
 DATASET_CREATE = 4
+#: The class of lists with which datasets are opened.
+DATASET_ACCESS = 5
 
 
 class PropDCID:
@@ -67,14 +71,53 @@ class PropDCID:
         return self._layout, self._chunks, self._filters, self._fill, self._fill_time
 
 
-def create(cls: int) -> PropDCID:
+class PropFAID:
+    """How a file is opened by :func:`sciformats.h5.h5f.open`."""
+
+    def __init__(self) -> None:
+        self._core = False
+        self._image: bytes | None = None
+
+    @property
+    def image(self) -> bytes | None:
+        """The bytes of a file in memory, if there are any."""
+        return self._image if self._core else None
+
+    def set_fapl_core(self, block_size: int = 64 << 10, backing_store: bool = True) -> None:
+        """Choose a file in memory."""
+        self._core = True
+
+    def set_file_image(self, image: bytes) -> None:
+        """Set the bytes of a file in memory."""
+        self._image = bytes(image)
+
+
+class PropDAID:
+    """How a dataset is opened by :func:`sciformats.h5.h5d.open`: parameters of a cache, which are kept and have no effect."""
+
+    def __init__(self) -> None:
+        self.cache: tuple[int, int, float] | None = None
+
+    def set_chunk_cache(self, nslots: int, nbytes: int, w0: float) -> None:
+        """Set the parameters of the cache of chunks."""
+        self.cache = (int(nslots), int(nbytes), float(w0))
+
+    def get_chunk_cache(self) -> tuple[int, int, float] | None:
+        """Return the parameters of the cache of chunks."""
+        return self.cache
+
+
+_CLASSES: dict[int, Any] = {FILE_ACCESS: PropFAID, DATASET_CREATE: PropDCID, DATASET_ACCESS: PropDAID}
+
+
+def create(cls: int) -> Any:
     """Return a property list.
 
     Raises
     ------
     NotImplementedError
-        If it is one for anything else than the creation of datasets.
+        If it is one for anything else than opening files, and creating and opening datasets.
     """
-    if cls != DATASET_CREATE:
-        raise NotImplementedError("only property lists for the creation of datasets are supported")
-    return PropDCID()
+    if cls not in _CLASSES:
+        raise NotImplementedError("only property lists for opening files, and creating and opening datasets, are supported")
+    return _CLASSES[cls]()

@@ -1,4 +1,4 @@
-"""The low-level dataspaces: kinds and shapes, without selections."""
+"""The low-level dataspaces: kinds and shapes, and whether all elements are selected or none."""
 
 from __future__ import annotations
 
@@ -18,6 +18,16 @@ class SpaceID:
 
     def __init__(self, kind: int, shape: tuple[int, ...] = (), maximum: tuple[int | None, ...] | None = None) -> None:
         self.kind, self.shape, self.maximum = kind, shape, maximum
+        #: The selected elements, as in a reference to a region.
+        self.selection = "all"
+
+    def select_all(self) -> None:
+        """Select all elements."""
+        self.selection = "all"
+
+    def select_none(self) -> None:
+        """Select no element."""
+        self.selection = "none"
 
     def get_simple_extent_type(self) -> int:
         """Return ``NULL``, ``SCALAR`` or ``SIMPLE``."""

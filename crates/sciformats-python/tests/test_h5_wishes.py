@@ -1,0 +1,258 @@
+"""What callers can ask of single objects and files, beside h5py: regions, orders, times, locks, space, links to other files."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+import time
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from sciformats import h5
+from sciformats.errors import Conflict
+
+KEYS: list[Any] = [
+    np.s_[2:4, 1:3],
+    np.s_[1:6:2, 0:5:2],
+    np.s_[3],
+    np.s_[..., 4],
+    np.s_[[0, 2, 5], 1:3],
+    np.s_[:0],
+    np.s_[...],
+    np.arange(30).reshape(6, 5) % 7 == 3,
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=range(len(KEYS)))
+@pytest.mark.parametrize("writer, reader", [(h5, h5py), (h5py, h5), (h5, h5)], ids=["ours", "theirs", "both"])
+def test_references_to_regions(tmp_path: pathlib.Path, writer: Any, reader: Any, key: Any) -> None:
+    values = np.arange(30).reshape(6, 5)
+    path = tmp_path / "regions.h5"
+    with writer.File(path, "w") as file:
+        data = file.create_dataset("with space/u", data=values)
+        made = data.regionref[key]
+        assert np.array_equal(np.sort(np.ravel(data[made])), np.sort(np.ravel(values[key])))
+        file.create_dataset("regions", data=[made, data.regionref[0, 0]], dtype=writer.regionref_dtype)
+        file.attrs["region"] = made
+        file.create_dataset("unset", (1,), writer.regionref_dtype)
+    with reader.File(path) as file, h5py.File(path) as theirs:
+        data, expected = file["with space/u"], theirs["with space/u"]
+        for found, reference in [
+            (file["regions"][0], theirs["regions"][0]),
+            (file["regions"][1], theirs["regions"][1]),
+            (file.attrs["region"], theirs.attrs["region"]),
+        ]:
+            assert isinstance(found, reader.RegionReference) and found
+            assert np.array_equal(data[found], expected[reference])
+            assert data.regionref.selection(found) == expected.regionref.selection(reference)
+            assert data.regionref.shape(found) == (6, 5)
+            assert file[found].name == "/with space/u"
+        assert not file["unset"][0]
+
+
+def test_points_keep_their_order(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "points.h5"
+    with h5py.File(path, "w") as file:
+        data = file.create_dataset("u", data=np.arange(12).reshape(3, 4))
+        space = h5py.h5s.create_simple((3, 4))
+        space.select_elements(np.array([[2, 1], [0, 3], [1, 0]], "u8"))
+        reference = h5py.h5r.create(data.id, b".", h5py.h5r.DATASET_REGION, space)
+        file.create_dataset("points", data=reference, dtype=h5py.regionref_dtype)
+    with h5.File(path, "a") as file:
+        found = file["points"][()]
+        assert file["u"][found].tolist() == [9, 3, 4]
+        file.create_dataset("copy", data=found, dtype=h5.regionref_dtype)
+    with h5py.File(path) as file:
+        assert file["u"][file["copy"][()]].tolist() == [9, 3, 4]
+
+
+def test_regions_outside_of_the_dataset_are_refused(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "u.h5", "w") as file:
+        file["u"], file["v"] = np.arange(12), np.arange(3)
+        made = file["u"].regionref[5:9]
+        with pytest.raises(ValueError, match="outside"):
+            file["v"][made]
+        with pytest.raises(ValueError, match="blocks"):
+            file.create_dataset("w", (1 << 22,), "i1").regionref[::2]
+        references = file.create_dataset("references", (1,), h5.ref_dtype)
+        with pytest.raises(TypeError, match="convert"):
+            references[0] = made
+
+
+def test_single_objects_keep_the_order_of_creation(tmp_path: pathlib.Path) -> None:
+    path, names = tmp_path / "order.h5", ["c", "a", "b"]
+    with h5.File(path, "w") as file:
+        kept, sorted_ = file.create_group("on/the/way", track_order=True), file.create_group("sorted")
+        data = file.create_dataset("data", data=1, track_order=True)
+        for name in names:
+            kept[name], sorted_[name] = 1, 1
+            data.attrs[name] = kept.attrs[name] = sorted_.attrs[name] = 1
+    for module in (h5, h5py):
+        with module.File(path) as file:
+            assert list(file["on/the/way"]) == list(file["data"].attrs) == list(file["on/the/way"].attrs) == names
+            assert list(file["sorted"]) == list(file["sorted"].attrs) == sorted(names)
+            assert file["on"].id.get_create_plist().get_link_creation_order() == 0
+
+
+def test_times_are_stored_if_they_are_asked_for(tmp_path: pathlib.Path) -> None:
+    path, before = tmp_path / "times.h5", int(time.time())
+    with h5.File(path, "w") as file:
+        timed = file.create_dataset("timed", data=[1, 2], track_times=True)
+        file.create_dataset_like("like", timed)
+        file["plain"] = 1
+        assert h5.h5g.get_objinfo(timed.id).nlink == 1
+    for module in (h5, h5py):
+        with module.File(path) as file:
+            times = {name: module.h5g.get_objinfo(file[name].id).mtime for name in file}
+            assert times["plain"] == 0 and before <= times["timed"] <= times["like"] <= time.time()
+
+
+def test_locks(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "locked.h5"
+    h5.File(path, "w").close()
+    writes = "import sys, h5py; h5py.File(sys.argv[1], 'r+', locking=True).close()"
+
+    def other() -> int:
+        return subprocess.run([sys.executable, "-c", writes, path], capture_output=True, check=False).returncode
+
+    with h5.File(path, "r", locking=True) as file:
+        assert file.id.get_access_plist().get_file_locking() == (1, 0)
+        assert other() != 0
+    assert other() == 0
+    with h5.File(path, "r") as file:
+        assert other() == 0
+    with h5.File(path, "r+", locking=False):
+        assert other() == 0
+    with h5py.File(path, "r+", locking=True):
+        reads = "import sys; from sciformats import h5; h5.File(sys.argv[1], locking=sys.argv[2])"
+        run = [sys.executable, "-c", reads, path]
+        assert b"Conflict" in subprocess.run([*run, "true"], capture_output=True, check=False).stderr
+        assert subprocess.run([*run, "false"], capture_output=True, check=False).returncode == 0
+    with h5.File(path, "r+", locking=True), pytest.raises(Conflict):
+        h5.File(path, "r", locking=False)
+    with pytest.raises(ValueError, match="locking"):
+        h5.File(path, locking="perhaps")
+
+
+def test_strategies_of_space(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "space.h5"
+    with h5.File(path, "w", fs_strategy="page", fs_persist=True, fs_threshold=100, fs_page_size=1024) as file:
+        file["u"] = np.arange(1000)
+        assert file.id.get_create_plist().get_file_space_strategy() == (1, True, 100)
+    with h5.File(path, "a") as file:
+        del file["u"]
+        file["v"] = np.arange(10)
+    with h5py.File(path) as file:
+        assert file.id.get_create_plist().get_file_space_strategy() == (1, True, 100)
+        assert file.id.get_create_plist().get_file_space_page_size() == 1024
+        assert file["v"][()].tolist() == list(range(10))
+    with pytest.raises(ValueError, match="existing"):
+        h5.File(path, "a", fs_strategy="page")
+    with pytest.raises(ValueError, match="strategy"):
+        h5.File(tmp_path / "other.h5", "w", fs_strategy="boxes")
+
+
+def test_files_of_external_links_are_changed(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "far.h5", "w") as file:
+        file["group/u"] = [1, 2]
+    with h5.File(tmp_path / "near.h5", "w") as file:
+        file["link"] = h5.ExternalLink("far.h5", "/group")
+        member = file["link/u"]
+        assert member.file.filename.endswith("far.h5") and member.file.mode == "r+" and member.name == "/group/u"
+        member[0] = 5
+        file["link"].attrs["seen"] = 1
+        assert file.get("link", elink_mode="r").file.mode == "r"
+    with h5py.File(tmp_path / "near.h5") as file:
+        assert file["link/u"][()].tolist() == [5, 2] and file["link"].attrs["seen"] == 1
+    with h5.File(tmp_path / "near.h5") as file:
+        assert file["link/u"].file.mode == "r" and file["link/u"].name == "/group/u"
+        with pytest.raises(ValueError, match="reading"):
+            file.get("link", elink_mode="r+")
+    with h5.File(tmp_path / "near.h5", external="never") as file, pytest.raises(PermissionError):
+        file["link/u"]
+
+
+def test_virtual_datasets_of_lists(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "source.h5", "w") as file:
+        file["u"] = np.arange(40).reshape(4, 10)
+    indices, rows = [1, 2, 7, 9], [0, 3]
+    layout = h5.VirtualLayout((20, 4), "i8", maxshape=(None, 4))
+    source = h5.VirtualSource(str(tmp_path / "source.h5"), "u", (4, 10))
+    layout[[2, 3, 5, 11], 1] = source[2, indices]
+    layout[12:14, :] = source[rows, 3:7]
+    with h5.File(tmp_path / "virtual.h5", "w", libver="latest") as file:
+        file.create_virtual_dataset("v", layout, fillvalue=-1)
+        with pytest.raises(NotImplementedError):
+            layout[[0, 1, 5, 6], 2:4] = source[[0, 1], 0:4]
+    expected = np.full((20, 4), -1)
+    values = np.arange(40).reshape(4, 10)
+    expected[[2, 3, 5, 11], 1] = values[2, indices]
+    expected[12:14] = values[rows, 3:7]
+    for module in (h5, h5py):
+        with module.File(tmp_path / "virtual.h5") as file:
+            assert np.array_equal(file["v"][()], expected)
+            assert file["v"].maxshape == (None, 4)
+
+
+def test_files_from_images(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "image.h5", "w") as file:
+        file["u"] = [1, 2, 3]
+    image = (tmp_path / "image.h5").read_bytes()
+    with h5.File(h5.h5f.open_file_image(image)) as file:
+        assert file["u"][()].tolist() == [1, 2, 3]
+    access = h5.h5p.create(h5.h5p.FILE_ACCESS)
+    access.set_fapl_core()
+    access.set_file_image(image)
+    with h5.File(h5.h5f.open(b"no such file", h5.h5f.ACC_RDWR, fapl=access)) as file:
+        file["v"] = 1
+        assert sorted(file) == ["u", "v"]
+    assert (tmp_path / "image.h5").read_bytes() == image
+
+
+def test_files_that_are_not_closed_are_written(tmp_path: pathlib.Path) -> None:
+    def forgetful() -> None:
+        h5.File(tmp_path / "dropped.h5", "w")["u"] = 1
+
+    forgetful()
+    program = """if True:
+        import os, sys
+        from sciformats import h5
+        file = h5.File(sys.argv[1], "w")
+        file["u"] = 1
+        if os.fork() == 0:
+            sys.exit()
+        os.wait()
+        file["v"] = 2
+    """
+    subprocess.run([sys.executable, "-c", program, tmp_path / "left.h5"], check=True)
+    with h5py.File(tmp_path / "dropped.h5") as one, h5py.File(tmp_path / "left.h5") as other:
+        assert list(one) == ["u"] and list(other) == ["u", "v"]
+
+
+def test_a_file_can_be_opened_for_writing_twice(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "twice.h5"
+    first = h5.File(path, "w")
+    first["u"] = [1, 2]
+    second, third = h5.File(path, "r+"), h5.File(path, "a")
+    member, other = first["u"], second["u"]
+    assert member == other and other.file.mode == "r+"
+    other[0] = 5
+    assert member[()].tolist() == [5, 2]
+    first.close()
+    assert not first and not member and second and other
+    with pytest.raises(ValueError, match="closed"):
+        member[0]
+    other[1] = 6
+    third["v"] = 1
+    second.close()
+    assert not other and list(third) == ["u", "v"]
+    with h5py.File(path, locking=False) as file:
+        assert file["u"][()].tolist() == [5, 6]
+    third["w"] = 1
+    third.close()
+    with h5py.File(path, "r+") as file:
+        assert list(file) == ["u", "v", "w"]
