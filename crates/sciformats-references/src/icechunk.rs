@@ -74,7 +74,7 @@ fn encoded(path: &str) -> String {
     for byte in path.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(byte.into())
+                out.push(byte.into());
             }
             // Writing to a String cannot fail.
             _ => _ = write!(out, "%{byte:02X}"),
@@ -204,7 +204,7 @@ fn metadata(array: &VirtualArray) -> std::result::Result<Value, String> {
     if told.text {
         match filters {
             [first, rest @ ..] if first.get("id").and_then(Value::as_str) == Some("vlen-utf8") => {
-                filters = rest
+                filters = rest;
             }
             _ => return Err("its objects are no texts".into()),
         }
