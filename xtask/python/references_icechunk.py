@@ -157,7 +157,7 @@ def changed(folder):
     try:
         found[...]
     except Exception as error:
-        assert "modified" in str(error).lower() or "precondition" in str(error).lower(), error
+        assert "has changed" in str(error), error
     else:
         raise AssertionError("a file that changed was read")
 

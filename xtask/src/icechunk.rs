@@ -1,7 +1,7 @@
 //! Builds the program that makes Icechunk repositories, and lets Python's Icechunk, zarr and xarray read what it makes. Both need newer
 //! versions than the rest: the program is a workspace of its own, and the environment needs Python 3.12.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::args::Args;
@@ -31,7 +31,7 @@ pub(crate) fn task(mut args: Args) -> Result {
     counts.verdict(optional)
 }
 
-fn icechunk(base: &PathBuf) -> Result<Counts> {
+fn icechunk(base: &Path) -> Result<Counts> {
     let python = Python::prepare_with(base, "venv-icechunk", "requirements-icechunk.txt")?;
     if let Some(lack) = python.lacks(REFERENCES) {
         return Err(Failure::setup(lack));

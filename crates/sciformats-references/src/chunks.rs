@@ -338,10 +338,10 @@ mod tests {
         for i in 0..count {
             // A permutation: 7 and 5000 have no common divisor.
             let number = i * 7 % count;
-            chunks.push_of(number % 3, number, 1 << 40 | number * 1000, 100 + number % 50);
+            chunks.push_of(number % 3, number, (1 << 40) + number * 1000, 100 + number % 50);
         }
         let wanted: Vec<_> = (0..count)
-            .map(|n| (n, Place::Range { file: n % 3, offset: 1 << 40 | n * 1000, length: 100 + n % 50 }))
+            .map(|n| (n, Place::Range { file: n % 3, offset: (1 << 40) + n * 1000, length: 100 + n % 50 }))
             .collect();
         assert!(chunks.sort());
         assert_eq!(chunks.iter().collect::<Vec<_>>(), wanted);
@@ -354,7 +354,7 @@ mod tests {
         assert!(all < 4 * count as usize, "{all}");
         // A chunk that is the same in everything is a second one too.
         let again = 4999;
-        chunks.push_of(again % 3, again, 1 << 40 | again * 1000, 100 + again % 50);
+        chunks.push_of(again % 3, again, (1 << 40) + again * 1000, 100 + again % 50);
         assert!(!chunks.sort());
     }
 

@@ -74,7 +74,7 @@ fn encoded(path: &str) -> String {
     for byte in path.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(byte.into())
+                out.push(byte.into());
             }
             // Writing to a String cannot fail.
             _ => _ = write!(out, "%{byte:02X}"),
@@ -204,7 +204,7 @@ fn metadata(array: &VirtualArray) -> std::result::Result<Value, String> {
     if told.text {
         match filters {
             [first, rest @ ..] if first.get("id").and_then(Value::as_str) == Some("vlen-utf8") => {
-                filters = rest
+                filters = rest;
             }
             _ => return Err("its objects are no texts".into()),
         }
@@ -234,6 +234,8 @@ fn metadata(array: &VirtualArray) -> std::result::Result<Value, String> {
             _ => mark.as_f64(),
         };
         if let Some(number) = number {
+            // Text has as few digits as narrow numbers need; the cast rounds to the number that is stored.
+            let number = if told.size == 4 { f64::from(number as f32) } else { number };
             *mark = STANDARD.encode(number.to_le_bytes()).into();
         }
     }
@@ -387,6 +389,10 @@ mod tests {
         let told = metadata(&marked).unwrap();
         assert_eq!(told["attributes"]["_FillValue"], "AAAAAAAA+H8=");
         assert_eq!(told["fill_value"], "NaN");
+        let mut narrow = array("<f4".into(), json!(9e9));
+        narrow.marked = true;
+        let stored = STANDARD.encode(f64::from(9e9f32).to_le_bytes());
+        assert_eq!(metadata(&narrow).unwrap()["attributes"]["_FillValue"], stored);
         let mut whole = array("<i4".into(), json!(-1));
         whole.marked = true;
         assert_eq!(metadata(&whole).unwrap()["attributes"]["_FillValue"], -1);

@@ -1,6 +1,5 @@
 //! Icechunk repositories as outputs: another program makes them of a stream of references.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -143,8 +142,7 @@ fn with_refused(mut report: Report, refused: Vec<Entry>) -> Report {
 fn program() -> Outcome<PathBuf> {
     let name = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
     let own = std::env::current_exe().ok().and_then(|own| own.parent().map(Path::to_owned));
-    let path = std::env::var_os("PATH");
-    let others = path.as_deref().map(OsStr::to_owned).unwrap_or_default();
+    let others = std::env::var_os("PATH").unwrap_or_default();
     let all = own.into_iter().chain(std::env::split_paths(&others));
     let found = all.map(|folder| folder.join(&name)).find(|place| place.is_file());
     found.ok_or_else(|| {
