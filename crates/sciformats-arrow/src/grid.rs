@@ -10,9 +10,9 @@ use crate::batches::{Options, column, error_of};
 use crate::decode;
 
 /// Returns the table at a path. An array is a table with one column, after those of its coordinates if it has one
-/// dimension; and so is a group of arrays of one length with a column for each. An array with several dimensions that
-/// have names is a table with a row for each element: the coordinates, and then the value. Several such arrays over one
-/// grid are one table, if the path is that of their group, or if it is a list like `/tas,pr`.
+/// dimension; and so is a group of arrays of one length with a column for each. An array with several dimensions, one of
+/// which has coordinates, is a table with a row for each element: the coordinates, and then the value. Several such
+/// arrays over one grid are one table, if the path is that of their group, or if it is a list like `/tas,pr`.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub fn table(data: &Dataset, path: &str) -> Result<Table> {
         None if data.node(path)?.kind()? == Kind::Group => {
             let variables = data.variables(path)?;
             let values = of_grids(&variables);
-            if !values.is_empty() {
+            if !values.is_empty() && !are_rows(&variables, &values) {
                 return over_grid(data, path, values);
             }
             variables
@@ -68,19 +68,31 @@ fn complete(data: &Dataset, path: &str, table: &Table) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether a variable is a table with a row for each element.
+/// Returns whether a variable is a table with a row for each element: one of its dimensions is an object of its own.
 fn is_grid(variable: &Variable) -> bool {
-    variable.dimensions.len() > 1 && variable.has_names()
+    let dimensions = &variable.dimensions;
+    dimensions.len() > 1 && dimensions.iter().any(|of| of.path.is_some() || of.spacing.is_some())
+}
+
+/// Returns whether a variable describes another one.
+fn describes(one: &Variable, of: &Variable) -> bool {
+    let dimension = of.dimensions.iter().any(|dimension| dimension.path.as_deref() == Some(one.path()));
+    let coordinate = of.coordinates.iter().any(|coordinate| coordinate.path == one.path());
+    of.path() != one.path() && (dimension || coordinate)
 }
 
 /// Returns the variables of a group that have grids, without those that describe others.
 fn of_grids(variables: &[Variable]) -> Vec<Variable> {
-    let describes = |one: &Variable| {
-        variables.iter().any(|of| {
-            of.path() != one.path() && of.coordinates.iter().any(|coordinate| coordinate.path == one.path())
-        })
-    };
-    variables.iter().filter(|one| is_grid(one) && !describes(one)).cloned().collect()
+    let values = variables.iter().filter(|one| is_grid(one) && !variables.iter().any(|of| describes(one, of)));
+    values.cloned().collect()
+}
+
+/// Returns whether the variables of a group are columns of one length, although some of them have grids.
+fn are_rows(variables: &[Variable], values: &[Variable]) -> bool {
+    let first = |of: &Variable| of.shape().first().copied();
+    let same = variables.iter().all(|of| first(of).is_some() && first(of) == variables.first().and_then(first));
+    let alone = |one: &Variable| !is_grid(one) && !values.iter().any(|of| describes(one, of));
+    same && variables.iter().any(alone)
 }
 
 /// Returns the table of variables whose names stand in a list; those after the first are in the same group, unless

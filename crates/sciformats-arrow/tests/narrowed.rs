@@ -117,7 +117,7 @@ fn chunked(
 
 fn places(width: u8, of: &[u64]) -> MemoryArray {
     let mut stored = array::<u8>(&[0], &[]);
-    stored.info.element = ElementType::UInt(width);
+    stored.info.element = ElementType::UInt(width.into());
     stored.bytes = of.iter().flat_map(|place| place.to_le_bytes()[..usize::from(width)].to_vec()).collect();
     stored
 }
