@@ -8,15 +8,14 @@ time is that of the processor, which other programs on the machine do not change
 largest resident set of the process.
 """
 
-import os
-import subprocess
 import sys
-import time
 from importlib.metadata import version
 from pathlib import Path
 
 import h5py
 import numpy
+
+from references_measure import run
 
 PROGRAM, FOLDER = sys.argv[1], Path(sys.argv[2]).absolute()
 CHUNKS = int(sys.argv[3]) if len(sys.argv) > 3 else 100_000
@@ -52,18 +51,6 @@ def made(name, libver):
             for start in range(0, CHUNKS, 10_000):
                 data[start : start + 10_000] = numpy.arange(start, min(CHUNKS, start + 10_000), dtype="i4")
     return path
-
-
-def run(words):
-    """The seconds of the processor and on the clock, and the peak memory in MiB, of a process."""
-    start = time.perf_counter()
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    said = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise SystemExit(f"{words[:2]} ended with {process.returncode}: {said.decode(errors='replace')[-500:]}")
-    return usage.ru_utime + usage.ru_stime, time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
 if __name__ == "__main__":

@@ -10,33 +10,20 @@ that nobody asks for. Memory is the largest resident set of the program.
 
 import asyncio
 import json
-import os
 import re
-import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import h5py
 import numpy
 
+from references_measure import run
+
 PROGRAM, FOLDER = sys.argv[1], Path(sys.argv[2]).absolute()
 CHUNKS = int(sys.argv[3]) if len(sys.argv) > 3 else 10_000_000
 FILES = int(sys.argv[4]) if len(sys.argv) > 4 else 10_000
 LATENCY = 0.06
-
-
-def run(words):
-    """The seconds and the peak memory in MiB of a process."""
-    start = time.perf_counter()
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    said = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise SystemExit(f"{words[:2]} ended with {process.returncode}: {said.decode(errors='replace')[-500:]}")
-    return time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
 def many_chunks():
@@ -48,7 +35,7 @@ def many_chunks():
             for start in range(0, CHUNKS, 100_000):
                 data[start : start + 100_000] = numpy.arange(start, min(CHUNKS, start + 100_000)) % 100
     out = FOLDER / "chunks.parquet"
-    seconds, memory = run([PROGRAM, "--quiet", "references", str(path), "-o", str(out), "--force"])
+    _, seconds, memory = run([PROGRAM, "--quiet", "references", str(path), "-o", str(out), "--force"])
     tables = len(list((out / "v").iterdir()))
     print("| chunks | tables of Parquet | time | memory |")
     print("|--:|--:|--:|--:|")
@@ -123,7 +110,7 @@ def many_files():
     server.ready.wait()
     urls = [f"http://127.0.0.1:{server.port}/{number}.nc" for number in range(FILES)]
     out = FOLDER / "days.json"
-    seconds, memory = run([PROGRAM, "--quiet", "combine", *urls, "-o", str(out), "--force"])
+    _, seconds, memory = run([PROGRAM, "--quiet", "combine", *urls, "-o", str(out), "--force"])
     refs = json.loads(out.read_text())["refs"]
     found = json.loads(refs["tas/.zarray"])["shape"]
     assert found == [FILES, 500, 1000] and sum(key.startswith("tas/") for key in refs) == 2 + 4 * FILES, found
