@@ -11,14 +11,16 @@ use sciformats_arrow::arrow_array::types::Int64Type;
 use sciformats_arrow::arrow_array::{Array, RecordBatch, RecordBatchReader};
 use sciformats_arrow::arrow_schema::{ArrowError, DataType};
 use sciformats_arrow::sciformats_conventions::Dataset;
-use sciformats_arrow::sciformats_conventions::sciformats::memory::{Memory, MemoryArray, array, texts};
 use sciformats_arrow::sciformats_conventions::sciformats::hdf5_pure::{CreateOptions, Datatype, Writer};
+use sciformats_arrow::sciformats_conventions::sciformats::memory::{Memory, MemoryArray, array, texts};
 use sciformats_arrow::sciformats_conventions::sciformats::{
     ArrayInfo, ElementType, Error, File, Format, Limits, ObjectId, OpenOptions, Result,
 };
 use sciformats_arrow::sql::{SqlOptions, Tables, query};
 use sciformats_arrow::write::{Form, WriteOptions, write_hdf5};
-use sciformats_arrow::{Batches, Comparison, Open, Options, Predicate, Scalar, Scan, Whole, open_file, write_csv};
+use sciformats_arrow::{
+    Batches, Comparison, Open, Options, Predicate, Scalar, Scan, Whole, open_file, write_csv,
+};
 
 /// The tables of one file, for queries.
 struct One<'a>(&'a Dataset);
@@ -133,7 +135,13 @@ fn declared_sizes_are_no_reason_to_read_for_ever() {
     for rows in [1u64 << 33, 1 << 50] {
         let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
         let row = Datatype::compound([("x", Datatype::float64()), ("y", Datatype::integer(true, 4))]);
-        file.dataset("run").datatype(row).shape([rows]).max_shape([None]).chunks([1000]).create_encoded().unwrap();
+        file.dataset("run")
+            .datatype(row)
+            .shape([rows])
+            .max_shape([None])
+            .chunks([1000])
+            .create_encoded()
+            .unwrap();
         let file = File::from_storage(file.into_bytes().unwrap(), &bounded()).unwrap();
         let data = Dataset::new(file);
         let begin = Instant::now();
@@ -232,7 +240,10 @@ fn pickles_are_data_or_refused_by_name() {
     ] {
         let data = pickled(&numpy(evil), 2);
         let error = read(&data, "/log", &Options::default()).expect_err(evil);
-        assert!(word.is_empty() || error.contains(word) && error.contains("block0_values"), "{evil:?}: {error}");
+        assert!(
+            word.is_empty() || error.contains(word) && error.contains("block0_values"),
+            "{evil:?}: {error}"
+        );
     }
     // Fewer and more elements than there are rows.
     for elements in ["Va\n", "Va\nVb\nVc\n", ""] {
@@ -247,7 +258,9 @@ fn pickles_are_data_or_refused_by_name() {
     }
     memo.push(b'.');
     let huge = b"\x8e\xff\xff\xff\xff\xff\xff\xff\x7f.".to_vec();
-    for pickle in [deep, lists, memo, huge, b"\x80\x05\x95\xff\xff\xff\xff\xff\xff\xff\xff.".to_vec(), vec![b'0'; 1000]] {
+    for pickle in
+        [deep, lists, memo, huge, b"\x80\x05\x95\xff\xff\xff\xff\xff\xff\xff\xff.".to_vec(), vec![b'0'; 1000]]
+    {
         let begin = Instant::now();
         let data = pickled(&pickle, 2);
         let error = read(&data, "/log", &Options::default());
@@ -285,7 +298,8 @@ fn mutant(original: &[u8], random: &mut Random) -> Vec<u8> {
             0 => bytes[at] ^= 1 << random.below(8),
             1 => bytes[at] = random.next() as u8,
             2 => {
-                let edge = [0u64, 1, 0x7f, 0xffff, 0xffff_ffff, 1 << 62, u64::MAX][random.below(7)].to_le_bytes();
+                let edge =
+                    [0u64, 1, 0x7f, 0xffff, 0xffff_ffff, 1 << 62, u64::MAX][random.below(7)].to_le_bytes();
                 let width = [1, 2, 4, 8][random.below(4)].min(bytes.len() - at);
                 bytes[at..at + width].copy_from_slice(&edge[..width]);
             }
@@ -360,7 +374,11 @@ fn harmless(bytes: Vec<u8>, path: &str) -> bool {
         (one, other) => panic!("{one:?} and {other:?}"),
     }
     let limits = Limits::default().with_memory(256 << 20);
-    let counted = query(&format!("SELECT count(*) AS n FROM \"{path}\""), &One(&data), &SqlOptions::default().with_limits(limits));
+    let counted = query(
+        &format!("SELECT count(*) AS n FROM \"{path}\""),
+        &One(&data),
+        &SqlOptions::default().with_limits(limits),
+    );
     if let Ok(reader) = counted
         && let Ok(batches) = reader.collect::<std::result::Result<Vec<_>, _>>()
         && let Some(batch) = batches.first()
