@@ -112,7 +112,7 @@ fn chunked(
 ) -> ObjectId {
     of.info = ArrayInfo::new(of.info.element.clone(), shape.to_vec());
     of.info.chunks = Some(chunk.to_vec());
-    of.info.filters = vec!["shuffle".into(), "zlib 1".into()];
+    of.info.filters = vec!["shuffle".into(), "deflate 1".into()];
     tree.array(group, name, of)
 }
 

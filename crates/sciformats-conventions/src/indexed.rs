@@ -127,7 +127,7 @@ impl Part {
         let Some(info) = node.info()? else { return Ok(None) };
         let (Some(shape), Some(chunk)) = (info.shape, info.chunks) else { return Ok(None) };
         // Without a checksum, no comparison finds every damage.
-        if !info.filters.iter().any(|filter| filter.starts_with("zlib") || filter == "fletcher32") {
+        if !info.filters.iter().any(|filter| filter.starts_with("deflate") || filter == "fletcher32") {
             return Ok(None);
         }
         Ok(Some(Self { node, element: info.element, shape, chunk }))
