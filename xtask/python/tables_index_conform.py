@@ -33,7 +33,7 @@ class Row(tables.IsDescription):
     single = tables.Float32Col(pos=2)
     code = tables.Int32Col(pos=3)
     small = tables.UInt16Col(pos=4)
-    name = tables.StringCol(6, pos=5)
+    name = tables.StringCol(8, pos=5)
     few = tables.Int8Col(pos=6)
 
 

@@ -519,7 +519,8 @@ impl Plan {
                 let (name, found) = (&column.name, array.len());
                 return Err(Error::internal(format!("the column {name} has {found} of {height} rows")));
             }
-            self.unfold((array.get_array_memory_size() as u64).max(height as u64))?;
+            let size = array.to_data().get_slice_memory_size().unwrap_or_default();
+            self.unfold((size as u64).max(height as u64))?;
             Ok(array)
         });
         arrays.collect()

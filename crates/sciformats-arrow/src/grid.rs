@@ -83,14 +83,16 @@ fn describes(one: &Variable, of: &Variable) -> bool {
 
 /// Returns the variables of a group that have grids, without those that describe others.
 fn of_grids(variables: &[Variable]) -> Vec<Variable> {
-    let values = variables.iter().filter(|one| is_grid(one) && !variables.iter().any(|of| describes(one, of)));
+    let values =
+        variables.iter().filter(|one| is_grid(one) && !variables.iter().any(|of| describes(one, of)));
     values.cloned().collect()
 }
 
 /// Returns whether the variables of a group are columns of one length, although some of them have grids.
 fn are_rows(variables: &[Variable], values: &[Variable]) -> bool {
     let first = |of: &Variable| of.shape().first().copied();
-    let same = variables.iter().all(|of| first(of).is_some() && first(of) == variables.first().and_then(first));
+    let same =
+        variables.iter().all(|of| first(of).is_some() && first(of) == variables.first().and_then(first));
     let alone = |one: &Variable| !is_grid(one) && !values.iter().any(|of| describes(one, of));
     same && variables.iter().any(alone)
 }
