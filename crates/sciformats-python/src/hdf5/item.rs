@@ -66,7 +66,9 @@ pub(crate) fn put(datatype: &Datatype, item: &Item, to: &mut Encoder<'_>) -> Res
             Ok(())
         }
         (Class::Reference(ReferenceKind::Region), item) => region(item)?.store(to).map(drop),
-        (Class::Reference(_), _) => Err(Error::unsupported("writing references of the type that HDF5 1.12 introduced")),
+        (Class::Reference(_), _) => {
+            Err(Error::unsupported("writing references of the type that HDF5 1.12 introduced"))
+        }
         (Class::Compound(members), Item::List(items)) if members.len() == items.len() => {
             members.iter().zip(items).try_for_each(|(member, item)| put(&member.datatype, item, to))
         }
@@ -98,7 +100,8 @@ fn region(item: &Item) -> Result<RegionReference> {
         Item::Address(0) => Ok(RegionReference::of(Reference::default(), Selection::None, 0)),
         Item::List(parts) => {
             let [address, rank, Item::List(blocks)] = &parts[..] else { return Err(wrong()) };
-            let (address, rank) = (Address(number(address)?), usize::try_from(number(rank)?).map_err(|_| wrong())?);
+            let (address, rank) =
+                (Address(number(address)?), usize::try_from(number(rank)?).map_err(|_| wrong())?);
             let block = |item: &Item| match item {
                 Item::List(corners) => corners.iter().map(numbers).collect::<Result<Vec<_>>>(),
                 _ => Err(wrong()),
@@ -115,7 +118,8 @@ fn region(item: &Item) -> Result<RegionReference> {
                 Selection::Points(blocks.into_iter().flatten().collect())
             } else {
                 let both = |corners: Vec<Vec<u64>>| <[Vec<u64>; 2]>::try_from(corners).map_err(|_| wrong());
-                let blocks = blocks.into_iter().map(|corners| both(corners).map(|[first, last]| (first, last)));
+                let blocks =
+                    blocks.into_iter().map(|corners| both(corners).map(|[first, last]| (first, last)));
                 Selection::Blocks(blocks.collect::<Result<_>>()?)
             };
             Ok(RegionReference::of(address.into(), selection, rank))

@@ -201,12 +201,14 @@ def _in_memory(target: Any, mode: str, fixed: tuple[tuple[str, Any], ...], optio
         raise
 
     def after() -> None:
-        if target is not None:
-            with open(path, "rb") as copy:
-                target.seek(0)
-                target.write(copy.read())
-                target.truncate()
-        os.unlink(path)
+        try:
+            if target is not None:
+                with open(path, "rb") as copy:
+                    target.seek(0)
+                    target.write(copy.read())
+                    target.truncate()
+        finally:
+            os.unlink(path)
 
     found.after = after
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -176,7 +177,13 @@ class Opened:
         # A program that forgets to close its file must not lose what it wrote. A forked process has no changes of its own.
         if getattr(self, "editor", None) is not None and self._process == os.getpid():
             self._others.clear()
-            self.close()
+            try:
+                self.close()
+            except Exception as error:
+                # Nobody can catch an exception here. Changes of a file that was removed meanwhile are of no use to anybody.
+                if self.address.path is None or os.path.exists(self.address.path):
+                    text = f"a file was not closed, and its changes cannot be written: {error}"
+                    warnings.warn(text, RuntimeWarning, stacklevel=2)
 
     __del__ = _forgotten
 
@@ -274,8 +281,11 @@ class Again:
                 first.close()
 
     def __del__(self) -> None:
-        if "_first" in self.__dict__ and self._first._process == os.getpid():
-            self.close()
+        if "_first" in self.__dict__ and not self._closed and self._first._process == os.getpid():
+            self._closed = True
+            self._first._others.discard(self)
+            if self._first._left and not len(self._first._others):
+                self._first._forgotten()
 
 
 class Guarded:

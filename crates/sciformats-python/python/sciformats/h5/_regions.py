@@ -51,8 +51,10 @@ class Regions:
         """Return the shape of the elements to which a reference leads."""
         if ref.selection == "all":
             return self.shape(ref)
-        blocks, _ = parse(ref.selection)
-        grid = _grid(blocks)
+        blocks, points = parse(ref.selection)
+        if not blocks:
+            return (0,) * len(self.shape(ref))
+        grid = None if points else _grid(blocks)
         return (sum(map(_count, blocks)),) if grid is None else tuple(sum(c for _, c, _ in ranges) for ranges in grid)
 
 
@@ -83,7 +85,7 @@ def read(dataset: Any, ref: _types.RegionReference) -> Any:
     blocks, points = parse(ref.selection)
     shape = dataset.shape
     if not blocks:
-        return _types.Empty(dataset.dtype) if not shape else np.empty((0, *dataset.dtype.shape), dataset.dtype.base)
+        return _types.Empty(dataset.dtype) if not shape else np.empty((0,) * len(shape) + dataset.dtype.shape, dataset.dtype.base)
     if any(len(last) != len(shape) or any(at >= n for at, n in zip(last, shape)) for _, last in blocks):
         raise ValueError(f"the reference is to elements outside of the dataset, whose shape is {shape}")
     grid = None if points else _grid(blocks)

@@ -181,6 +181,8 @@ class GroupWriting:
             raise TypeError(f"Incompatible object ({type(found).__name__}) already exists")
         found._cache = _cache(options, self._file_of)
         found._prefixes = _prefixes(options, self._file_of, [name for name, _, _ in found.external or ()])
+        if found._prefixes[1] and found.is_virtual:
+            raise NotSupported("virtual_prefix= is not supported: sources are found beside the file of the virtual dataset")
         if shape != found.shape:
             if "maxshape" not in options:
                 raise TypeError(f"Shapes do not match (existing {found.shape} vs new {shape})")
