@@ -257,7 +257,7 @@ impl Ex {
                         continue;
                     };
                     if known.as_ref().is_none_or(|(known, _)| *known != pattern) {
-                        known = Some((Arc::clone(&pattern), Pattern::new(&pattern, *escape, *fold)));
+                        known = Some((Arc::clone(&pattern), Pattern::like(&pattern, *escape, *fold)));
                     }
                     found.push(known.as_ref().map(|(_, pattern)| pattern.matches(&text) != *negated));
                 }

@@ -25,6 +25,7 @@ use sqlparser::ast::Statement;
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
+pub use self::pattern::Pattern;
 use crate::{Options, Reader, Scan};
 
 /// Finds the tables that a query names.

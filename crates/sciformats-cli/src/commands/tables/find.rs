@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use sciformats_arrow::sql::Pattern;
+
 /// The files of a table, and the path in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
@@ -50,7 +52,8 @@ fn matching(pattern: &str) -> Vec<PathBuf> {
             let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
             // As in shells, hidden files only match a pattern that begins with a dot.
             let hidden = part.starts_with('.');
-            let names = names.filter(|name| matches(part, name) && (hidden || !name.starts_with('.')));
+            let pattern = Pattern::glob(part);
+            let names = names.filter(|name| pattern.matches(name) && (hidden || !name.starts_with('.')));
             let mut paths: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
             paths.sort();
             next.extend(paths);
@@ -58,37 +61,6 @@ fn matching(pattern: &str) -> Vec<PathBuf> {
         found = next;
     }
     found
-}
-
-fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    // After a mismatch only the last `*` can take another letter.
-    let (mut at, mut place, mut star) = (0, 0, None);
-    while at < name.len() {
-        match pattern.get(place) {
-            Some('*') => {
-                star = Some((place, at));
-                place += 1;
-            }
-            Some('?') => {
-                at += 1;
-                place += 1;
-            }
-            Some(letter) if name.get(at) == Some(letter) => {
-                at += 1;
-                place += 1;
-            }
-            _ => match star {
-                Some((of, taken)) => {
-                    star = Some((of, taken + 1));
-                    at = taken + 1;
-                    place = of + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern.iter().skip(place).all(|letter| *letter == '*')
 }
 
 #[cfg(test)]
@@ -113,11 +85,5 @@ mod tests {
         assert_eq!((many.files, many.is_pattern), (vec![at("a.h5").into(), at("b.h5").into()], true));
         assert_eq!(find(&at("?.txt")).files, [PathBuf::from(at("a.txt"))]);
         assert!(find(&at("none.h5:/log")).files.is_empty());
-    }
-
-    #[test]
-    fn patterns() {
-        assert!(matches("*.h5", "run.h5") && matches("r?n*", "run.h5") && matches("*", ""));
-        assert!(!matches("*.h5", "run.h5x") && !matches("?", ""));
     }
 }
