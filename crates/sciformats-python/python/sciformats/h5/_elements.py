@@ -18,6 +18,9 @@ class DatasetWriting:
 
     _file_of: Any
 
+    #: Whether the elements are in external files, once this is known.
+    _outside: bool | None = None
+
     if TYPE_CHECKING:
 
         @property
@@ -54,6 +57,11 @@ class DatasetWriting:
             described = ("compound", described[1], described[2])
         items = _encode.elements(array, described, self)
         self._file_of.change("write", self._place, ranges, described, items)
+        if self._outside is None:
+            self._outside = bool(self._node.external())
+        if self._outside:
+            # As with the C library, other programs that read the external files see the elements at once.
+            self._file_of.commit()
 
     def _write_all(self, array: NDArray[Any]) -> None:
         self._write_ranges([(0, n, 1) for n in self.shape or ()], self._converted(array))

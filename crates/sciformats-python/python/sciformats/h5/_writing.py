@@ -145,7 +145,7 @@ class GroupWriting:
 
         address = self._file_of.change("dataset", path, settings)
         made = Dataset(self._file_of, Guarded(self._file_of, address, path), path)
-        made._cache, made._prefixes = cache, prefixes
+        made._cache, made._prefixes, made._outside = cache, prefixes, bool(settings["external"])
         if wanted.data is not None and wanted.data.size:
             made._write_first(wanted, settings["datatype"])
         return made

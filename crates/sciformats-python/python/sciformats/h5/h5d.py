@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 
 from sciformats.h5 import _encode, h5s, h5t
+from sciformats.h5._dataset import DatasetID
+
+__all__ = ["DatasetID", "create", "open"]
 
 FILL_TIME_ALLOC = 0
 FILL_TIME_NEVER = 1
