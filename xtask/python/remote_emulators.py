@@ -18,7 +18,7 @@ AZURITE = "azurite@3.35.0"
 # The account and the key that every Azurite has; they are published and protect nothing.
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
-BUCKET = "measured"
+BUCKET = "elsewhere"
 
 
 def free_port():

@@ -236,7 +236,7 @@ fn pickles_are_data_or_refused_by_name() {
         ("cbuiltins\neval\n(S'1'\ntRVb\n", "eval"),
         ("csubprocess\nPopen\n(S'true'\ntRVb\n", "Popen"),
         ("(i__main__\nX\nVb\n", ""),
-        ("cbuiltins\ngetattr\n(cos\nsystem\nS'x'\ntRVb\n", "getattr"),
+        ("cbuiltins\ngetattr\n(cos\nsystem\nS'x'\ntRVb\n", "system"),
     ] {
         let data = pickled(&numpy(evil), 2);
         let error = read(&data, "/log", &Options::default()).expect_err(evil);

@@ -369,7 +369,7 @@ fn what_is_none_of_the_formats_is_named() {
         "./old.nc it is classic netCDF (`nccopy -k nc4 ./old.nc new.nc` converts it to netCDF-4, which is HDF5)",
         "./ours.nc HDF5",
         "./page.h5 it is a web page (HTML) (perhaps an error message",
-        "./store.zarr it is a folder of Zarr (Python's zarr or xarray.open_zarr reads it)",
+        "./store.zarr it is a folder of Zarr (`sciformats convert ./store.zarr out.h5` makes an HDF5 file of it)",
     ]) {
         assert!(line.starts_with(expected), "{line}\n{expected}");
     }

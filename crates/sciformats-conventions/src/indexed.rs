@@ -371,7 +371,8 @@ impl TableIndex {
     /// Returns whether rows have the values that the index says.
     fn has_pairs(&self, pairs: &[(Rows<u64>, StoredValue)]) -> Result<bool> {
         let step = (pairs.len() as u64).div_ceil(PAIRS).max(1);
-        for (rows, value) in pairs.iter().step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
+        let step = usize::try_from(step).unwrap_or(usize::MAX); // a bound
+        for (rows, value) in pairs.iter().step_by(step) {
             let Some(values) = self.values(rows)? else { return Ok(false) };
             if !values.iter().any(|of| of.order(value).is_some_and(Ordering::is_eq)) {
                 return Ok(false);
@@ -429,8 +430,9 @@ impl TableIndex {
             let reduction = self.reduction;
             let from = start.saturating_sub(1).saturating_mul(reduction).saturating_add(u64::from(start > 0)); // a bound
             let to = stop.saturating_mul(reduction).min(slice.rows); // a bound
-            let sure = start.saturating_mul(reduction)..if stop > start {
-                (stop - 1).saturating_mul(reduction).saturating_add(1)
+            let first = start.saturating_mul(reduction); // a bound
+            let sure = first..if stop > start {
+                (stop - 1).saturating_mul(reduction).saturating_add(1) // a bound
             } else {
                 0
             }; // a bound
@@ -447,7 +449,8 @@ impl TableIndex {
                     let Some(value) = chunks.value(stored)? else { return Ok(None) };
                     let at = stored.saturating_mul(reduction); // a bound: it is within the slice
                     let mut alone = Claims::default();
-                    if !self.claim(slice, at..at.saturating_add(1), &(0..0), &mut alone)? {
+                    let next = at.saturating_add(1); // a bound: it is within the slice
+                    if !self.claim(slice, at..next, &(0..0), &mut alone)? {
                         return Ok(None);
                     }
                     let ends = alone.buckets.first_key_value().zip(alone.buckets.last_key_value());
@@ -547,7 +550,7 @@ impl Chunks<'_> {
 
     fn value(&mut self, at: u64) -> Result<Option<StoredValue>> {
         let size = self.size();
-        let within = usize::try_from(at % size).unwrap_or(usize::MAX);
+        let within = usize::try_from(at % size).unwrap_or(usize::MAX); // a position that no chunk has
         Ok(self.read(at / size)?.and_then(|chunk| chunk.get(within).cloned()))
     }
 
