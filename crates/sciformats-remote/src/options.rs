@@ -31,8 +31,8 @@ pub struct RemoteOptions {
     /// Settings of object stores, with the names that they have in the environment, for example
     /// `AWS_ACCESS_KEY_ID` or `AZURE_STORAGE_ACCOUNT_NAME`. The default is none.
     pub settings: Vec<(String, String)>,
-    /// The number of simultaneous requests for one file, each over its own connection. The default is 256. More than 64 are only
-    /// made if there are at least four ranges for each, and fewer if the server answers that it is busy.
+    /// The number of simultaneous requests for one file, each over its own connection. The default is 512. More than 64 are only
+    /// made if there are at least two ranges for each, and fewer if the server answers that it is busy.
     pub connections: usize,
     /// How long connecting may take, and how long a server may send nothing. The default is 20 s.
     pub timeout: Duration,
@@ -65,7 +65,7 @@ impl Default for RemoteOptions {
             headers: Vec::new(),
             netrc: None,
             settings: Vec::new(),
-            connections: 256,
+            connections: 512,
             timeout: Duration::from_secs(20),
             retries: 6,
             backoff: Duration::from_millis(100),
@@ -166,7 +166,7 @@ impl RemoteOptions {
     ///
     /// ```
     /// let options = sciformats_remote::RemoteOptions::from_environment();
-    /// assert_eq!(options.connections, 256);
+    /// assert_eq!(options.connections, 512);
     /// ```
     pub fn from_environment() -> Self {
         let home =

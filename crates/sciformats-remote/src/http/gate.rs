@@ -9,7 +9,7 @@ const FEWEST: usize = 4;
 const USUAL: usize = 64;
 
 /// The number of requests that each further connection makes.
-const WORTH: usize = 4;
+const WORTH: usize = 2;
 
 /// Lets a number of requests through at the same time. A server that says that it is busy halves the number, and answers raise it
 /// again by one for each round of them.
@@ -114,9 +114,9 @@ mod tests {
     fn many_ranges_use_many_connections() {
         let threads = |most: usize, ranges: usize| Gate::new(most).threads(ranges);
         assert_eq!(threads(256, 3), 3);
-        assert_eq!(threads(256, 200), 64);
-        assert_eq!(threads(256, 800), 200);
-        assert_eq!(threads(256, 8000), 256);
+        assert_eq!(threads(256, 100), 64);
+        assert_eq!(threads(512, 800), 400);
+        assert_eq!(threads(512, 8000), 512);
         assert_eq!(threads(8, 8000), 8);
     }
 }

@@ -111,9 +111,9 @@ pub(super) fn to_stdout(table: Reader, format: TableFormat, session: &Session) -
         Error::Io { action: "write", source, .. } => {
             Failure::Output(io::Error::new(source.kind(), source.to_string()))
         }
-        Error::Usage { .. } | Error::NotFound { .. } => Failure::Usage(error.to_string()),
-        Error::Unsupported { .. } => Failure::Refused(error.to_string()),
-        other => Failure::Input(other.to_string()),
+        Error::Usage { .. } | Error::NotFound { .. } => Failure::Usage(format!("{error:#}")),
+        Error::Unsupported { .. } => Failure::Refused(format!("{error:#}")),
+        other => Failure::Input(format!("{other:#}")),
     };
     match format {
         TableFormat::Table => {
