@@ -143,13 +143,16 @@ pub(crate) fn both(one: &[Range<u64>], other: &[Range<u64>]) -> Vec<Range<u64>> 
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use super::*;
 
     #[test]
     fn ranges_have_common_rows() {
         assert_eq!(both(&[0..4, 6..9], &[2..7, 8..20]), [2..4, 6..7, 8..9]);
-        assert_eq!(both(&[0..4], &[4..7]), [0..0; 0]);
-        assert_eq!(both(&[], &[0..7]), [0..0; 0]);
+        let (front, back) = (0..4, 4..7);
+        assert!(both(from_ref(&front), from_ref(&back)).is_empty());
+        assert!(both(&[], from_ref(&front)).is_empty());
     }
 
     #[test]

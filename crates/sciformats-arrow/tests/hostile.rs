@@ -1,6 +1,6 @@
 //! Tables that lie about themselves, and tables that are damaged: they are refused, or read as what they are.
 #![cfg(all(feature = "hdf5", feature = "sql"))]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::PathBuf;
 use std::sync::Arc;

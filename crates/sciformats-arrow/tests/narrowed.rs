@@ -45,7 +45,7 @@ fn values() -> Vec<f64> {
     let mut state = 7u64;
     let next = |at: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        if at % 501 == 0 { f64::NAN } else { (state >> 40) as f64 / 1000.0 - 3.0 }
+        if at.is_multiple_of(501) { f64::NAN } else { (state >> 40) as f64 / 1000.0 - 3.0 }
     };
     (0..ROWS).map(next).collect()
 }

@@ -34,7 +34,7 @@ pub(crate) struct Sql {
     /// A column in ascending order, in which conditions are searched; rows are left out if it is in another order
     #[arg(long, value_name = "COLUMN")]
     sorted: Option<String>,
-    /// Compare every row instead of using the indexes of PyTables
+    /// Compare every row instead of using the indexes that tables may have
     #[arg(long)]
     no_index: bool,
 }
