@@ -151,3 +151,17 @@ fn the_lock_file_of_other_writers_is_honoured() {
     schunk.commit().unwrap();
     assert_eq!(std::fs::read(&lock).unwrap(), count(6));
 }
+
+#[test]
+fn a_chunk_that_another_writer_replaced_is_a_conflict() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("replaced.b2frame");
+    create(&path, "update-folder");
+    let mut first = SChunk::open(&path).unwrap();
+    // Times of files are not more exact than this.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    edit(&path, "update-folder", 3).unwrap();
+    let error = first.write_bytes(8, &[1; 8]).unwrap_err();
+    assert!(matches!(error, Error::Conflict { .. }), "{error}");
+    assert_eq!(there(&path, "update-folder"), [3]);
+}

@@ -29,6 +29,21 @@ pub(crate) enum Item {
     Mark,
 }
 
+impl Drop for Item {
+    /// Drops what is nested in it one after another: items that are nested deeply would use up the stack otherwise.
+    fn drop(&mut self) {
+        let mut rest = Vec::new();
+        if let Self::List(items) | Self::Object(_, items) = self {
+            rest.append(items);
+        }
+        while let Some(item) = rest.pop() {
+            if let Some(Self::List(items) | Self::Object(_, items)) = Arc::into_inner(item).as_mut() {
+                rest.append(items);
+            }
+        }
+    }
+}
+
 /// The largest number of items in one pickle.
 const ITEMS: usize = 1 << 24;
 
@@ -330,6 +345,8 @@ fn interval(parts: &[Arc<Item>]) -> Option<String> {
     let end = |item: &Item| match item {
         // As Python shows it: with a point.
         Item::Number(number) => Some(format!("{number:?}")),
+        // Intervals do not consist of other objects.
+        Item::Object(..) => None,
         other => name(other),
     };
     let (first, last) = match closed.as_str() {

@@ -41,6 +41,12 @@ pub(crate) fn decode(input: &[u8], expected: usize, max: usize, out: &mut Vec<u8
 #[cfg(any(test, target_family = "wasm"))]
 fn in_one_go(input: &[u8], expected: usize, max: usize) -> Option<Vec<u8>> {
     use zune_inflate::{DeflateDecoder, DeflateOptions};
+    // The decoder does not check all of the header, which RFC 1950 defines in section 2.2.
+    let &[method, flags, ..] = input else { return None };
+    let is_deflate = method & 15 == 8 && method >> 4 < 8 && flags & 32 == 0;
+    if !is_deflate || u16::from_be_bytes([method, flags]) % 31 != 0 {
+        return None;
+    }
     // The decoder copies in large steps, and makes more room before the last ones unless there is some.
     let room = bound::sum(expected.min(max), 1024);
     let options = DeflateOptions::default().set_size_hint(room).set_limit(max);

@@ -93,36 +93,36 @@ pub(crate) struct Opening {
     space: Option<(String, bool, u64, u64)>,
 }
 
-impl Opening {
-    fn locking(&self) -> PyResult<Option<Locking>> {
-        Ok(Some(match self.locking.as_deref() {
-            None => return Ok(None),
-            Some("never") => Locking::Never,
-            Some("best-effort") => Locking::BestEffort,
-            Some("always") => Locking::Always,
-            Some(other) => return Err(PyValueError::new_err(format!("{other} is no way of locking"))),
-        }))
-    }
+fn locking_of(name: Option<&str>) -> PyResult<Option<Locking>> {
+    Ok(Some(match name {
+        None => return Ok(None),
+        Some("never") => Locking::Never,
+        Some("best-effort") => Locking::BestEffort,
+        Some("always") => Locking::Always,
+        Some(other) => return Err(PyValueError::new_err(format!("{other} is no way of locking"))),
+    }))
+}
 
-    fn space(&self) -> PyResult<Option<(FileSpace, u64)>> {
-        let Some((strategy, persist, threshold, size)) = &self.space else { return Ok(None) };
-        let space = match (strategy.as_str(), persist) {
-            ("page", _) => FileSpace::Paged { size: *size, tracked: *persist },
-            ("fsm", true) => FileSpace::Tracked,
-            ("fsm", false) => FileSpace::Untracked,
-            ("aggregate", false) => FileSpace::Aggregated,
-            ("none", false) => FileSpace::AppendOnly,
-            _ => return Err(PyValueError::new_err(format!("the strategy {strategy} stores no free space"))),
-        };
-        Ok(Some((space, *threshold)))
-    }
+fn space_of(strategy: &str, persist: bool, size: u64) -> PyResult<FileSpace> {
+    Ok(match (strategy, persist) {
+        ("page", tracked) => FileSpace::Paged { size, tracked },
+        ("fsm", true) => FileSpace::Tracked,
+        ("fsm", false) => FileSpace::Untracked,
+        ("aggregate", false) => FileSpace::Aggregated,
+        ("none", false) => FileSpace::AppendOnly,
+        _ => return Err(PyValueError::new_err(format!("the strategy {strategy} stores no free space"))),
+    })
 }
 
 /// Opens a file for changes.
 #[pyfunction]
 pub(crate) fn edit_hdf5(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<Edit> {
-    let (locking, space) = (opening.locking()?, opening.space()?);
-    let Opening { create, overwrite, user_block, tracked, newest, .. } = opening;
+    let Opening { create, overwrite, user_block, tracked, newest, locking, space } = opening;
+    let locking = locking_of(locking.as_deref())?;
+    let space = match space {
+        None => None,
+        Some((strategy, persist, threshold, size)) => Some((space_of(&strategy, persist, size)?, threshold)),
+    };
     let shown = path.to_string_lossy().into_owned();
     let editor = py.detach(move || {
         if create {

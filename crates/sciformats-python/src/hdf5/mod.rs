@@ -137,6 +137,9 @@ pub(crate) struct Node {
     anew: RwLock<Option<(u32, Arc<Found>)>>,
 }
 
+/// How a file allocates space: the strategy, whether free space is stored, the smallest part of it that is, and the bytes per page.
+type Space = (u8, bool, u64, Option<u64>);
+
 #[pymethods]
 impl Node {
     #[getter]
@@ -261,7 +264,7 @@ impl Node {
 
     /// Returns how the file allocates space: the strategy, whether free space is stored, the smallest part of it that is, and the
     /// number of bytes per page. The result is `None` if the file says nothing about it.
-    fn file_space(&self) -> PyResult<Option<(u8, bool, u64, Option<u64>)>> {
+    fn file_space(&self) -> PyResult<Option<Space>> {
         let file = self.file()?;
         Ok(file.file_space().map(|info| (info.strategy, info.persist, info.threshold, info.page_size)))
     }

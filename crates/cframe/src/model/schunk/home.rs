@@ -82,6 +82,18 @@ impl Home {
         }
     }
 
+    /// Returns the error that a missing file of a chunk means: once another writer has committed, the chunks that it replaced are
+    /// gone.
+    pub(super) fn told(&self, error: Error, known: &Known) -> Error {
+        let is_gone = matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::NotFound);
+        let Self::Folder(path) = self else { return error };
+        let changed = || Seen::of(path.join(SPARSE_INDEX)).is_ok_and(|seen| seen != known.seen);
+        if is_gone && changed() {
+            return Error::conflict(Clash::Changed { offset: 0 }).in_file(path, None);
+        }
+        error
+    }
+
     /// Locks the frame in order to change it. It must be the known one; if nothing is known, any frame is accepted.
     ///
     /// # Errors

@@ -355,9 +355,13 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Frame::chunk`].
+    /// Those of [`Frame::chunk`]; [`Error::Conflict`] if another program has replaced the chunk of a folder.
     pub fn chunk(&self, index: u64) -> Result<Chunk<'_>> {
-        self.chunk_at_index(index).within(self.path(), None)
+        let chunk = self.chunk_at_index(index).map_err(|error| match &self.known {
+            Some(known) => self.home.told(error, known),
+            None => error,
+        });
+        chunk.within(self.path(), None)
     }
 
     fn chunk_at_index(&self, index: u64) -> Result<Chunk<'_>> {

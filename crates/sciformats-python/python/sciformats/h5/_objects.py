@@ -294,7 +294,7 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
         opened = self._file_of
         path = os.path.join(os.path.dirname(opened.address.path or ""), name)
         path = os.path.abspath(path if os.path.exists(path) else name)
-        mode = mode or opened.mode
+        mode = mode or opened.mode or "r"
         locking = opened.locking if locking is None else locking
         key = (path, mode, locking)
         known = opened.linked.get(key)
