@@ -294,17 +294,17 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
         opened = self._file_of
         path = os.path.join(os.path.dirname(opened.address.path or ""), name)
         path = os.path.abspath(path if os.path.exists(path) else name)
-        mode = mode or opened.mode or "r"
+        wanted: str = mode or opened.mode
         locking = opened.locking if locking is None else locking
-        key = (path, mode, locking)
+        key = (path, wanted, locking)
         known = opened.linked.get(key)
         if known is None or known.is_closed:
             given = dict(opened.address.options)
             try:
                 try:
-                    file = File(path, mode, locking=locking, **given)
+                    file = File(path, wanted, locking=locking, **given)
                 except (PermissionError, Conflict):
-                    if mode == "r":
+                    if wanted == "r":
                         raise
                     file = File(path, "r", locking=locking, **given)
             except OSError as error:
