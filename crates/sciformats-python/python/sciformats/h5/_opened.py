@@ -43,7 +43,22 @@ def _close_all() -> None:
         each._forgotten()
 
 
-class Opened:
+class Opening:
+    """An opening of a file, which is closed once."""
+
+    _closed: bool
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def check_open(self) -> None:
+        """Raise an exception if the file is closed."""
+        if self._closed:
+            raise ValueError("Invalid location identifier (invalid location identifier): the file is closed")
+
+
+class Opened(Opening):
     """An open file, which all of its objects share."""
 
     def __init__(self, address: Address, root: Any, editor: Any = None, mode: str = "r") -> None:
@@ -136,15 +151,6 @@ class Opened:
                 self.changes += 1
                 self._waiting = 0
 
-    @property
-    def is_closed(self) -> bool:
-        return self._closed
-
-    def check_open(self) -> None:
-        """Raise an exception if the file is closed."""
-        if self._closed:
-            raise ValueError("Invalid location identifier (invalid location identifier): the file is closed")
-
     def change(self, method: str, *arguments: Any) -> Any:
         """Change the file with a method of the editor. What was found before is looked up again when it is used next.
 
@@ -230,7 +236,7 @@ class Opened:
             self.after = None
 
 
-class Again:
+class Again(Opening):
     """Another opening of a file that this process writes already. It is closed by itself, and shows the same changes."""
 
     def __init__(self, first: Opened) -> None:
@@ -242,15 +248,6 @@ class Again:
         if name == "_first":
             raise AttributeError(name)
         return getattr(self._first, name)
-
-    @property
-    def is_closed(self) -> bool:
-        return self._closed
-
-    def check_open(self) -> None:
-        """Raise an exception if the file is closed."""
-        if self._closed:
-            raise ValueError("Invalid location identifier (invalid location identifier): the file is closed")
 
     @property
     def root(self) -> Any:
