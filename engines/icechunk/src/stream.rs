@@ -114,7 +114,9 @@ impl<R: BufRead> Stream<R> {
         match object {
             Object { end: Some(true), .. } => Ok(Line::End),
             Object { chunks: Some(path), .. } => Ok(Line::Array(path)),
-            Object { key: Some(key), value: Some(value), .. } => Ok(Line::Value(key, value.to_string().into())),
+            Object { key: Some(key), value: Some(value), .. } => {
+                Ok(Line::Value(key, value.to_string().into()))
+            }
             Object { key: Some(key), base64: Some(text), .. } => {
                 let bytes = STANDARD.decode(text).map_err(|error| self.wrong(&error.to_string()))?;
                 Ok(Line::Value(key, bytes))
