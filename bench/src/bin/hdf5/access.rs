@@ -15,6 +15,9 @@ const MAPPED: &str = "ours, mapped";
 /// Positioned reads may take so much of the time.
 const GOAL: f64 = 1.1;
 
+/// Most rounds take less time than a virtual machine may be stopped for, so that many of them are needed for a median.
+const ROUNDS: usize = 21;
+
 /// Opens a file.
 type Open<'a> = &'a dyn Fn() -> Outcome<File>;
 type Work = fn(Open<'_>, &mut Watch) -> Outcome;
@@ -23,7 +26,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |name: &str, files: &'static str, file: &'static str, work: Work| {
         let name = text(format_args!("positioned reads: {name}"));
-        let case = Case::new(name, GOAL).prepare(move |folder| prepare(folder, files));
+        let case = Case::new(name, GOAL).rounds(ROUNDS).fresh().prepare(move |folder| prepare(folder, files));
         cases.push(
             case.ours(move |folder, watch| work(&|| positioned(folder, file), watch))
                 .rust(MAPPED, move |folder, watch| work(&|| mapped(folder, file), watch)),
