@@ -546,8 +546,9 @@ def stored_in(label, original, name, data):
 def blosc2_chunks(path):
     import blosc2
 
-    schunk = blosc2.open(path).schunk
-    return [bytes(schunk.get_chunk(i)) for i in range(schunk.nchunks)]
+    # The super-chunk does not keep its array alive.
+    array = blosc2.open(path)
+    return [bytes(array.schunk.get_chunk(i)) for i in range(array.schunk.nchunks)]
 
 
 def check_other(program, label, original, damaged, saved, chunks, stored):

@@ -24,6 +24,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -80,8 +81,7 @@ pub(crate) fn conform(asked: Option<&str>, check: bool) -> Result<Counts> {
             }
         }
     }
-    // Most parts are one process that works or waits, so as many run at the same time as there are
-    // processors.
+    // Most parts are one process that works or waits, so several run at the same time.
     for (format, part) in lanes::run(parts) {
         let part = part?;
         if let Some((_, matrix)) = found.iter_mut().find(|(known, _)| *known == format) {
@@ -184,9 +184,12 @@ enum Lines {
 
 /// Runs one side and records what it prints. If the run ends early, that is a failed check too.
 fn step(command: &mut Command, way: Way, lines: Lines, matrix: &mut Matrix) {
-    eprintln!("$ {}", shown(command));
+    let name = shown(command);
+    eprintln!("$ {name}");
+    let begin = Instant::now();
     let result = command.current_dir(root()).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    let (checks, peers) = judge(&shown(command), result, lines);
+    eprintln!("{:7.1} s  {name}", begin.elapsed().as_secs_f64());
+    let (checks, peers) = judge(&name, result, lines);
     checks.into_iter().for_each(|check| matrix.add(way, check));
     matrix.peers.extend(peers);
 }

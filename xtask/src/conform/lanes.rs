@@ -5,10 +5,10 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Runs all jobs in the given order, as many at the same time as the machine has processors. The results have
-/// the same order.
+/// Runs all jobs in the given order, one more at the same time than the machine has processors, because jobs wait for servers
+/// and for processes that they have ended. The results have the same order.
 pub(crate) fn run<T: Send>(jobs: Vec<Box<dyn FnOnce() -> T + Send + '_>>) -> Vec<T> {
-    let lanes = thread::available_parallelism().map_or(1, NonZero::get);
+    let lanes = thread::available_parallelism().map_or(1, NonZero::get) + 1;
     let waiting: Mutex<VecDeque<_>> = Mutex::new(jobs.into_iter().enumerate().collect());
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {

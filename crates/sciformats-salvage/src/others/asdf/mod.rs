@@ -25,8 +25,6 @@ const HEADER: u64 = BlockHeader::SIZE as u64;
 /// The head of a file without one.
 const HEAD: &str =
     "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
-/// The tag of arrays.
-const ARRAY: &str = "!<tag:stsci.edu:asdf/core/ndarray-1.0.0>";
 /// The most paths of the tree that are looked at.
 const PATHS: usize = 1 << 20;
 
@@ -114,7 +112,7 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
         return Ok(notes.found("asdf", Output::Nothing));
     }
     let text = text.map_or_else(|| HEAD.as_bytes().to_vec(), |text| text.bytes);
-    let marked = if damaged { marked(&text, &slots, &left, &orphans, &notes) } else { text };
+    let marked = if damaged { marked(&text, file.standard(), &slots, &left, &orphans, &notes) } else { text };
     let output = splice(source, &marked, &slots, Some(&left))?;
     // The clean file must be one; a tree with marks that cannot be read would be none.
     Asdf::from_storage(output.clone(), &options)?;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use asdf_core::Tree;
 use asdf_core::structure::{BlockHeader, Label, NdArray, Source};
+use asdf_core::{NEWEST, Tree, Version};
 use sciformats_core::{Limits, ReadAt, Result, bound, slab};
 
-use super::{ARRAY, Left, Slot};
+use super::{Left, Slot};
 use crate::map::Part;
 use crate::others::Notes;
 use crate::report::{Confidence, ObjectReport, State};
@@ -15,6 +15,10 @@ use crate::spliced::Spliced;
 
 /// The directives of a tree.
 const DIRECTIVES: &[u8] = b"%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
+
+/// The last version of the standard whose arrays have the tag `core/ndarray-1.0.0`.
+const OLD: Version = Version::new(1, 5, 0);
+const OLD_ARRAY: &[u8] = b"core/ndarray-1.0.0";
 
 /// The largest tree that is read.
 const TREE: u64 = 64 << 20;
@@ -172,7 +176,10 @@ pub(super) fn text(source: &dyn ReadAt, end: Option<u64>, notes: &mut Notes) -> 
         _ => {
             notes.cause("overwritten head", "the first line is not that of ASDF");
             notes.act("write the first line", 0, "a tree follows", Confidence::High);
-            b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n".to_vec()
+            // The tags of arrays tell the version of the standard.
+            let is_old = body.windows(OLD_ARRAY.len()).any(|window| window == OLD_ARRAY);
+            let standard = if is_old { OLD } else { NEWEST };
+            format!("#ASDF 1.0.0\n#ASDF_STANDARD {standard}\n").into_bytes()
         }
     };
     out.extend_from_slice(&body);
@@ -233,11 +240,13 @@ pub(super) fn splice(
 /// Adds to the tree what is missing, and the blocks that no array uses.
 pub(super) fn marked(
     text: &[u8],
+    standard: Option<Version>,
     slots: &[Slot],
     left: &[Left],
     orphans: &[usize],
     notes: &Notes,
 ) -> Vec<u8> {
+    let tag = array_tag(standard);
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut lines = String::from("lost+found:\n");
     let before = lines.len();
@@ -272,7 +281,7 @@ pub(super) fn marked(
             slot.header.data_size
         };
         lines.push_str(&format!(
-            "  block{number}: {ARRAY} {{source: {number}, datatype: uint8, byteorder: little, shape: [{size}]}}\n"
+            "  block{number}: !<{tag}> {{source: {number}, datatype: uint8, byteorder: little, shape: [{size}]}}\n"
         ));
     }
     if lines.len() == before {
@@ -284,4 +293,12 @@ pub(super) fn marked(
     let parsed = Tree::parse_at(tried.get(from.unwrap_or(0)..).unwrap_or_default(), 0, &Limits::default());
     let kept = parsed.is_ok_and(|tree| tree.get("lost+found").is_some());
     if kept { tried } else { text.to_vec() }
+}
+
+/// Returns the tag of arrays in a version of the standard. Python's `asdf` reads no array that has the tag of another version.
+fn array_tag(standard: Option<Version>) -> &'static str {
+    match standard {
+        Some(standard) if standard > OLD => "tag:stsci.edu:asdf/core/ndarray-1.1.0",
+        _ => "tag:stsci.edu:asdf/core/ndarray-1.0.0",
+    }
 }
