@@ -39,10 +39,11 @@ fn commands() -> Vec<Command> {
         in_folder("wasm", &["fmt", "--check"]),
         in_folder("engines/icechunk", &["fmt", "--check"]),
         in_folder("bench", &["fmt", "--package", "harness", "--package", "sciformats-bench", "--check"]),
-        clippy("", &["--all-features"]),
-        clippy("", &["--no-default-features"]),
+        clippy("", &["--all-targets", "--all-features"]),
+        // Tests without features are compiled where they are run.
+        clippy("", &["--lib", "--bins", "--no-default-features"]),
         fuzz_clippy(),
-        clippy("bench", &[]),
+        clippy("bench", &["--all-targets"]),
         doc(),
     ];
     commands.extend(single_formats());
@@ -70,16 +71,16 @@ fn in_folder(folder: &str, words: &[&str]) -> Command {
     command
 }
 
-fn clippy(folder: &str, features: &[&str]) -> Command {
-    let mut command = in_folder(folder, &["clippy", "--keep-going", "--workspace", "--all-targets"]);
-    command.args(features).args(["--", "-D", "warnings"]);
+fn clippy(folder: &str, what: &[&str]) -> Command {
+    let mut command = in_folder(folder, &["clippy", "--keep-going", "--workspace"]);
+    command.args(what).args(["--", "-D", "warnings"]);
     command
 }
 
 /// The targets are checked as the fuzzer would build them, but nothing is linked. No C++ compiler is needed,
 /// because `libfuzzer-sys` does not build its library if it is given another one.
 fn fuzz_clippy() -> Command {
-    let mut command = clippy("fuzz", &[]);
+    let mut command = clippy("fuzz", &["--all-targets"]);
     command.env("CUSTOM_LIBFUZZER_PATH", Path::new("unlinked").join("libfuzzer.a"));
     command.env("RUSTFLAGS", "--cfg fuzzing");
     command
