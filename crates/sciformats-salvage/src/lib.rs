@@ -179,6 +179,11 @@ impl Examination {
         &self.report
     }
 
+    /// Returns whether nothing is left that a file could hold.
+    pub fn is_empty(&self) -> bool {
+        matches!(self.left, Left::Hdf5(None) | Left::Other(others::Output::Nothing))
+    }
+
     /// Writes everything that was found to a new file at `path`, which has the format of the damaged one, and returns what could not
     /// be written, also because it exceeds [`Options::written`].
     ///
@@ -189,11 +194,11 @@ impl Examination {
     ///
     /// # Errors
     /// Returns `Io` if the file cannot be written. A file that is at `path` already then stays as it was, and is replaced otherwise.
-    /// Returns `Unsupported` if nothing is left.
+    /// Returns `Unsupported` if nothing is left, which [`is_empty`](Self::is_empty) tells.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<Vec<Loss>> {
         match &self.left {
             Left::Hdf5(Some(view)) => write::hdf5(&self.report, (view.clone(), self.written), path.as_ref()),
-            Left::Hdf5(None) => Err(Error::unsupported("writing a file of which nothing is left")),
+            Left::Hdf5(None) => Err(Error::unsupported(others::NOTHING)),
             Left::Other(output) => output.write(path.as_ref(), self.written.unwrap_or(WRITTEN)),
         }
     }

@@ -38,8 +38,10 @@ pub(super) fn run(args: &Salvage, session: &Session) -> Outcome {
         written.map_err(|error| Failure::unwritten(map, &error))?;
     }
     let losses = match &args.output {
-        Some(output) => found.write(output).map_err(|error| Failure::unwritten(output, &error))?,
-        None => Vec::new(),
+        Some(output) if !found.is_empty() => {
+            found.write(output).map_err(|error| Failure::unwritten(output, &error))?
+        }
+        _ => Vec::new(),
     };
     let losses: Vec<String> = losses.iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
     let mut out = session.text();
@@ -55,6 +57,10 @@ pub(super) fn run(args: &Salvage, session: &Session) -> Outcome {
     }
     if let Some(error) = out.flush().err().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
         return Err(error.into());
+    }
+    if let Some(output) = args.output.as_ref().filter(|_| found.is_empty()) {
+        // The report says why, and the error follows from what writing would return.
+        found.write(output).map_err(|error| Failure::unwritten(output, &error))?;
     }
     Ok(Answer::of(found.report().is_sound()))
 }

@@ -18,6 +18,9 @@ use crate::scan::Scan;
 
 /// The size of the header.
 const HEADER: u64 = 256;
+/// The place and the size of the list of names in a new file, behind an index of 128 entries.
+const FIRST_NAMES: u64 = HEADER + 128 * FoundEntry::SIZE as u64;
+const NAMES: u64 = 1024;
 /// The bytes that are looked at together while entries are searched for.
 const WINDOW: u64 = 4 << 20;
 /// The most entries that are kept.
@@ -71,7 +74,10 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
         Some(found) => found,
         None => (carved(source, &mut notes)?, BTreeSet::new()),
     };
-    let listed = name_list(&**source, stored.as_ref(), version, &mut notes)?;
+    let mut listed = name_list(&**source, stored.as_ref(), version, &mut notes)?;
+    if listed.is_empty() {
+        listed = first_names(&**source, &entries, &mut notes)?;
+    }
     let mut saved = Saved {
         source: source.clone(),
         create: options(stored.as_ref()),
@@ -436,6 +442,33 @@ fn name_list(
         }
     }
     Ok(found)
+}
+
+/// Returns the names in the place where new files have them, if these are names for all entries. A list that was moved, because it
+/// became too long, has left only its first names there.
+fn first_names(
+    source: &dyn ReadAt,
+    entries: &[FoundEntry],
+    notes: &mut Notes,
+) -> Result<Vec<Option<String>>> {
+    let wanted = entries.iter().map(|entry| usize::from(entry.id) + 1).max().unwrap_or(0);
+    if wanted == 0 || source.size() < FIRST_NAMES + NAMES {
+        return Ok(Vec::new());
+    }
+    let bytes = source.read_at(FIRST_NAMES, bound::addressable(NAMES))?;
+    let is_name = |name: &Option<String>| {
+        name.as_deref().is_some_and(|name| !name.is_empty() && !name.chars().any(char::is_control))
+    };
+    for version in [Version::new(2, 0), Version::new(1, 0)] {
+        let found = names(&bytes, version);
+        if found.len() >= wanted && found.iter().all(is_name) {
+            let reason = format!("{} names are where a new file has its list of names", found.len());
+            notes.act("use a list of names", FIRST_NAMES, reason, Confidence::Medium);
+            notes.structure("name list", (FIRST_NAMES, FIRST_NAMES + NAMES), Part::Carved);
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// Returns the places of chunks that share bytes with others.

@@ -24,6 +24,9 @@ pub(crate) const ZEROS: &str =
 /// The smallest extent of zeros that the map shows.
 const SHOWN_ZEROS: u64 = 4096;
 
+/// What cannot be done with a file of which nothing is left.
+pub(crate) const NOTHING: &str = "writing a clean file when nothing is left that it could hold";
+
 /// How a clean file is written.
 pub(crate) enum Output {
     /// The parts of the file.
@@ -40,9 +43,7 @@ impl Output {
             Self::Parts(parts) => parts.write(path).map(|()| Vec::new()),
             Self::Gsd(saved) => saved.write(path, written),
             Self::Blosc2(saved) => saved.write(path, written),
-            Self::Nothing => {
-                Err(sciformats_core::Error::unsupported("writing a file of which nothing is left"))
-            }
+            Self::Nothing => Err(sciformats_core::Error::unsupported(NOTHING)),
         }
     }
 }

@@ -74,6 +74,16 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
     let Some((mut header, right)) = read(&**source)? else {
         return Err(Error::unsupported("salvaging a RawArray file whose header is not all there"));
     };
+    if !right && !looks_like(&**source) {
+        notes.cause(
+            "overwritten head",
+            "neither the magic number nor the other fields are those of RawArray, so that the type and the shape are lost",
+        );
+        let mut report = object("/", 0, "array");
+        spoil(&mut report, State::Lost, "nothing says where the elements begin and what they are");
+        notes.objects.push(report);
+        return Ok(notes.found("rawarray", Output::Nothing));
+    }
     if !right {
         notes.cause(
             "overwritten head",
