@@ -19,8 +19,7 @@ pub(crate) fn schema(of: &newer_schema::Schema) -> Result<Schema> {
     // SAFETY: Both types are the `struct ArrowSchema` of the C interface, with `repr(C)` and all fields. `from_raw` moves the structure out
     // and leaves one without a `release`, so exactly one of them is released, by the function that its own library set.
     #[allow(unsafe_code, reason = "two versions of Arrow meet at its C interface")]
-    let taken =
-        unsafe { datafusion::arrow::ffi::FFI_ArrowSchema::from_raw((&raw mut given).cast()) };
+    let taken = unsafe { datafusion::arrow::ffi::FFI_ArrowSchema::from_raw((&raw mut given).cast()) };
     Ok(Schema::try_from(&taken)?)
 }
 
@@ -33,7 +32,11 @@ pub(crate) fn batch(of: newer::RecordBatch, schema: &SchemaRef) -> Result<Record
     let rows = of.num_rows();
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     if of.num_columns() != schema.fields().len() {
-        return Err(external(format!("{} columns were read instead of {}", of.num_columns(), schema.fields().len())));
+        return Err(external(format!(
+            "{} columns were read instead of {}",
+            of.num_columns(),
+            schema.fields().len()
+        )));
     }
     if of.num_columns() == 0 {
         return Ok(RecordBatch::try_new_with_options(SchemaRef::clone(schema), Vec::new(), &options)?);
@@ -112,7 +115,11 @@ mod tests {
             let texts: Vec<_> = taken.column(1).as_string::<i64>().iter().collect();
             assert_eq!(texts, [Some("a"), Some(""), None, Some("ü")][first..first + rows]);
             let codes = taken.column(2).as_dictionary::<Int32Type>();
-            let codes: Vec<_> = codes.downcast_dict::<datafusion::arrow::array::LargeStringArray>().unwrap().into_iter().collect();
+            let codes: Vec<_> = codes
+                .downcast_dict::<datafusion::arrow::array::LargeStringArray>()
+                .unwrap()
+                .into_iter()
+                .collect();
             assert_eq!(codes, [Some("y"), None, Some("x"), Some("y")][first..first + rows]);
             assert_eq!(taken.column(3).as_fixed_size_list().value_length(), 2);
             assert_eq!(taken.column(4).as_boolean().true_count(), [3, 2, 0][first]);
@@ -141,7 +148,8 @@ mod tests {
     #[test]
     fn other_columns_are_an_error() {
         let given = columns();
-        let error = batch(given.project(&[0]).unwrap(), &Arc::new(schema(&given.schema()).unwrap())).unwrap_err();
+        let error =
+            batch(given.project(&[0]).unwrap(), &Arc::new(schema(&given.schema()).unwrap())).unwrap_err();
         assert!(error.to_string().contains("1 columns were read instead of 5"), "{error}");
         let other = Arc::new(schema(&given.project(&[1]).unwrap().schema()).unwrap());
         let error = batch(given.project(&[0]).unwrap(), &other).unwrap_err();

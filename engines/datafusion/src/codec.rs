@@ -153,7 +153,9 @@ const COMPARISONS: [Comparison; 6] = [
 ];
 
 fn wrong(what: &str) -> DataFusionError {
-    DataFusionError::Execution(format!("a plan with {what} was received; the machines run different versions"))
+    DataFusionError::Execution(format!(
+        "a plan with {what} was received; the machines run different versions"
+    ))
 }
 
 impl ConditionMessage {
@@ -266,7 +268,8 @@ impl PhysicalExtensionCodec for FileCodec {
             return not_impl_err!("{} is not a scan of files", node.name());
         };
         let reading = &scan.reading;
-        let pieces = |pieces: &Vec<Piece>| PartitionMessage { pieces: pieces.iter().map(PieceMessage::of).collect() };
+        let pieces =
+            |pieces: &Vec<Piece>| PartitionMessage { pieces: pieces.iter().map(PieceMessage::of).collect() };
         let message = ScanMessage {
             schema: Some(node.schema().as_ref().try_into()?),
             partitions: scan.partitions.iter().map(pieces).collect(),

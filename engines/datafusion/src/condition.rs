@@ -24,7 +24,8 @@ pub(crate) fn support(filter: &Expr, schema: &Schema) -> TableProviderFilterPush
 
 /// Returns the conditions that the files check.
 pub(crate) fn pushed(filters: &[Expr], schema: &Schema) -> Vec<Predicate> {
-    let all: Vec<Predicate> = filters.iter().filter_map(|filter| predicates(filter, schema)).flatten().collect();
+    let all: Vec<Predicate> =
+        filters.iter().filter_map(|filter| predicates(filter, schema)).flatten().collect();
     let bounded = |of: fn(Comparison) -> bool| -> HashSet<&str> {
         all.iter().filter(|one| of(one.comparison)).map(|one| one.column.as_str()).collect()
     };
@@ -114,7 +115,12 @@ fn turned(of: Comparison) -> Comparison {
 }
 
 /// Returns a comparison of a column with a value of its type.
-fn predicate(column: &str, comparison: Comparison, value: &ScalarValue, schema: &Schema) -> Option<Predicate> {
+fn predicate(
+    column: &str,
+    comparison: Comparison,
+    value: &ScalarValue,
+    schema: &Schema,
+) -> Option<Predicate> {
     let kind = match schema.field_with_name(column).ok()?.data_type() {
         DataType::Dictionary(key, values) if **key == DataType::Int32 => values,
         other => other,
@@ -168,9 +174,9 @@ fn scalar(value: &ScalarValue) -> Option<Scalar> {
         ScalarValue::Float16(Some(value)) => Scalar::Float(value.to_f64()),
         ScalarValue::Float32(Some(value)) => Scalar::Float((*value).into()),
         ScalarValue::Float64(Some(value)) => Scalar::Float(*value),
-        ScalarValue::Utf8(Some(text)) | ScalarValue::LargeUtf8(Some(text)) | ScalarValue::Utf8View(Some(text)) => {
-            Scalar::Text(text.clone())
-        }
+        ScalarValue::Utf8(Some(text))
+        | ScalarValue::LargeUtf8(Some(text))
+        | ScalarValue::Utf8View(Some(text)) => Scalar::Text(text.clone()),
         ScalarValue::TimestampSecond(Some(count), _) => moment(*count, TimeUnit::Second),
         ScalarValue::TimestampMillisecond(Some(count), _) => moment(*count, TimeUnit::Millisecond),
         ScalarValue::TimestampMicrosecond(Some(count), _) => moment(*count, TimeUnit::Microsecond),
@@ -217,7 +223,17 @@ mod tests {
             col("d").lt_eq(date),
             col("i").between(lit(1_i32), lit(2_i32)),
         ];
-        let wanted = ["i > 3", "i < 9", "t <> 'u'", "k = 'a'", "b = true", "b = false", "d <= 7000000 ns", "i >= 1", "i <= 2"];
+        let wanted = [
+            "i > 3",
+            "i < 9",
+            "t <> 'u'",
+            "k = 'a'",
+            "b = true",
+            "b = false",
+            "d <= 7000000 ns",
+            "i >= 1",
+            "i <= 2",
+        ];
         assert_eq!(shown(&filters), wanted);
         for filter in &filters {
             assert_eq!(support(filter, &schema()), TableProviderFilterPushDown::Exact, "{filter}");

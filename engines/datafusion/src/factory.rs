@@ -37,19 +37,28 @@ impl TableProviderFactory for FileTableFactory {
             return not_impl_err!("columns of {name}: those of the first file are used");
         }
         if !command.table_partition_cols.is_empty() {
-            return not_impl_err!("PARTITIONED BY of {name}: the option file_column names a column with the files");
+            return not_impl_err!(
+                "PARTITIONED BY of {name}: the option file_column names a column with the files"
+            );
         }
         if !command.order_exprs.is_empty() {
-            return not_impl_err!("WITH ORDER of {name}: the option sorted names a column in ascending order");
+            return not_impl_err!(
+                "WITH ORDER of {name}: the option sorted names a column in ascending order"
+            );
         }
         if command.unbounded || !command.constraints.is_empty() || !command.column_defaults.is_empty() {
             return not_impl_err!("unbounded tables, constraints and defaults of {name}");
         }
         let mut locations = command.locations.iter();
         let Some(first) = locations.next() else { return Err(usage("location", "is missing")) };
-        let mut options = locations.fold(TableOptions::new(first), |options, more| options.with_location(more));
+        let mut options =
+            locations.fold(TableOptions::new(first), |options, more| options.with_location(more));
         for (key, value) in &command.options {
-            let number = || value.parse::<u64>().map_err(|_| usage("options", format!("have {key} {value}, which is no number")));
+            let number = || {
+                value
+                    .parse::<u64>()
+                    .map_err(|_| usage("options", format!("have {key} {value}, which is no number")))
+            };
             options = match key.strip_prefix("format.").unwrap_or(key) {
                 "path" => options.with_path(value),
                 "file_column" => options.with_file_column(value),

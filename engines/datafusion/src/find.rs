@@ -35,9 +35,9 @@ impl Found {
         }
         let changed = about.modified().ok().and_then(|moment| moment.duration_since(UNIX_EPOCH).ok());
         let changed = changed.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or_default();
-        let name = path.to_str().ok_or_else(|| {
-            usage("files", format!("include {}, whose name is not a text", path.display()))
-        })?;
+        let name = path
+            .to_str()
+            .ok_or_else(|| usage("files", format!("include {}, whose name is not a text", path.display())))?;
         Ok(Self { path: name.to_owned(), size: about.len(), changed })
     }
 
@@ -92,7 +92,8 @@ pub(crate) fn files(locations: &[String]) -> Result<Vec<Found>> {
                 require_literal_leading_dot: true,
             };
             let text = path.to_string_lossy();
-            let found = glob::glob_with(&text, how).map_err(|error| usage("location", format!("{location}: {error}")))?;
+            let found = glob::glob_with(&text, how)
+                .map_err(|error| usage("location", format!("{location}: {error}")))?;
             for at in found {
                 let at: PathBuf = at.map_err(external)?;
                 if at.is_file() {
@@ -115,7 +116,8 @@ fn local(location: &str) -> Result<PathBuf> {
         Ok(url) if url.scheme() == "file" => {
             // A pattern may have characters that a URL has for other purposes.
             let path = location.get("file://".len()..).filter(|rest| rest.starts_with('/'));
-            path.map(PathBuf::from).ok_or_else(|| usage("location", format!("{location} is on another machine")))
+            path.map(PathBuf::from)
+                .ok_or_else(|| usage("location", format!("{location} is on another machine")))
         }
         Ok(url) if location.contains("://") => {
             let what = format!("tables behind URLs of {}: a query reads files of this machine", url.scheme());

@@ -17,7 +17,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
-use sciformats_datafusion::{FileCodec, FileScan, FileTable, TableOptions, Workers, context, datafusion, serve};
+use sciformats_datafusion::{FileCodec, FileScan, FileTable, TableOptions, Workers, context, serve};
 
 const USAGE: &str = "\
 usage: sciformats-datafusion query [OPTIONS] SQL...
@@ -137,7 +137,8 @@ fn query(mut words: impl Iterator<Item = String>) -> Parsed<Query> {
         match word.as_str() {
             "--table" => {
                 let given = value(&mut words, &word)?;
-                let (name, location) = given.split_once('=').ok_or_else(|| format!("--table {given} has no ="))?;
+                let (name, location) =
+                    given.split_once('=').ok_or_else(|| format!("--table {given} has no ="))?;
                 let (location, path) = located(location);
                 let mut options = TableOptions::new(location).with_path(path);
                 options.file_column.clone_from(&file_column);
@@ -173,9 +174,9 @@ fn query(mut words: impl Iterator<Item = String>) -> Parsed<Query> {
 /// Divides a location from the path in the file.
 fn located(text: &str) -> (&str, &str) {
     match text.rfind(":/") {
-        Some(at) if !text.get(at..).is_some_and(|rest| rest.starts_with("://")) => {
-            text.split_at_checked(at).map_or((text, "/"), |(location, path)| (location, path.get(1..).unwrap_or("/")))
-        }
+        Some(at) if !text.get(at..).is_some_and(|rest| rest.starts_with("://")) => text
+            .split_at_checked(at)
+            .map_or((text, "/"), |(location, path)| (location, path.get(1..).unwrap_or("/"))),
         _ => (text, "/"),
     }
 }
@@ -318,12 +319,24 @@ mod tests {
 
     #[test]
     fn words_become_a_query() {
-        let words = ["--table", "a=runs/*.h5:/log", "--file-column", "file", "--table", "b=x.h5", "--format", "csv", "SELECT 1"];
+        let words = [
+            "--table",
+            "a=runs/*.h5:/log",
+            "--file-column",
+            "file",
+            "--table",
+            "b=x.h5",
+            "--format",
+            "csv",
+            "SELECT 1",
+        ];
         let query = parsed(&words).unwrap();
         assert_eq!(query.tables[0], ("a".to_owned(), TableOptions::new("runs/*.h5").with_path("/log")));
         assert_eq!(query.tables[1], ("b".to_owned(), TableOptions::new("x.h5").with_file_column("file")));
         assert_eq!((query.format, query.statements), (Format::Csv, vec!["SELECT 1".to_owned()]));
-        for wrong in [vec![], vec!["--table", "a"], vec!["--format", "xml", "SELECT 1"], vec!["--what", "SELECT 1"]] {
+        for wrong in
+            [vec![], vec!["--table", "a"], vec!["--format", "xml", "SELECT 1"], vec!["--what", "SELECT 1"]]
+        {
             assert!(parsed(&wrong).is_err(), "{wrong:?}");
         }
     }

@@ -14,7 +14,9 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet,
+};
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, StatisticsArgs,
@@ -113,7 +115,9 @@ impl FileScan {
             return None;
         }
         let mut all = 0_u64;
-        for pieces in self.partitions.iter().skip(partition.unwrap_or(0)).take(partition.map_or(usize::MAX, |_| 1)) {
+        for pieces in
+            self.partitions.iter().skip(partition.unwrap_or(0)).take(partition.map_or(usize::MAX, |_| 1))
+        {
             let mut rows = 0_u64;
             for piece in pieces {
                 let of = piece.rows.as_ref()?;
@@ -129,7 +133,8 @@ impl FileScan {
 pub(crate) fn groups(pieces: Vec<Piece>, count: usize) -> Vec<Vec<Piece>> {
     let mut groups: Vec<Vec<Piece>> = (0..count.max(1)).map(|_| Vec::new()).collect();
     // Ranges of rows and whole files are weighed by different measures, so files count as one each if both occur.
-    let same = pieces.iter().all(|piece| piece.rows.is_some()) || pieces.iter().all(|piece| piece.rows.is_none());
+    let same =
+        pieces.iter().all(|piece| piece.rows.is_some()) || pieces.iter().all(|piece| piece.rows.is_none());
     let weight = |piece: &Piece| u128::from(if same { piece.weight() } else { 1 });
     let all: u128 = pieces.iter().map(weight).sum();
     let mut before = 0_u128;
@@ -149,7 +154,13 @@ pub(crate) fn groups(pieces: Vec<Piece>, count: usize) -> Vec<Vec<Piece>> {
 impl DisplayAs for FileScan {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reading = &self.reading;
-        write!(f, "FileScan: path={}, pieces={}, partitions={}", reading.path, self.pieces(), self.partitions.len())?;
+        write!(
+            f,
+            "FileScan: path={}, pieces={}, partitions={}",
+            reading.path,
+            self.pieces(),
+            self.partitions.len()
+        )?;
         write!(f, ", columns=[{}]", reading.columns.join(", "))?;
         if !reading.filter.is_empty() {
             let filter: Vec<String> = reading.filter.iter().map(ToString::to_string).collect();
@@ -221,7 +232,11 @@ impl ExecutionPlan for FileScan {
         Some(self.metrics.clone_inner())
     }
 
-    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+    fn statistics_from_inputs(
+        &self,
+        _: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
         let mut statistics = Statistics::new_unknown(&self.schema());
         if let Some(rows) = self.rows(args.partition()) {
             statistics.num_rows = Precision::Exact(rows);
@@ -369,7 +384,11 @@ mod tests {
 
     #[test]
     fn ranges_and_files_may_be_mixed() {
-        let pieces = vec![piece("a", 9, Some(0..1_000_000)), piece("a", 9, Some(1_000_000..2_000_000)), piece("b", 5, None)];
+        let pieces = vec![
+            piece("a", 9, Some(0..1_000_000)),
+            piece("a", 9, Some(1_000_000..2_000_000)),
+            piece("b", 5, None),
+        ];
         assert_eq!(names(&groups(pieces, 3)), [vec!["a"], vec!["a"], vec!["b"]]);
     }
 }

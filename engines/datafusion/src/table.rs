@@ -194,8 +194,9 @@ impl TableProvider for FileTable {
         let names = schema.fields().iter().map(|field| field.name());
         let file_column = names.clone().position(|name| Some(name.as_str()) == own);
         let columns = names.filter(|name| Some(name.as_str()) != own).cloned().collect();
-        let (names, filter) =
-            condition::pushed(filters, &self.schema).into_iter().partition(|one| Some(one.column.as_str()) == own);
+        let (names, filter) = condition::pushed(filters, &self.schema)
+            .into_iter()
+            .partition(|one| Some(one.column.as_str()) == own);
         let reading = Reading {
             path: self.options.path.clone(),
             columns,

@@ -49,7 +49,17 @@ impl Drop for Worker {
 fn query(folder: &Path, workers: &[&Worker], statement: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sciformats-datafusion"));
     let table = format!("runs={}/*.h5:/log", folder.display());
-    command.args(["query", "--file-column", "file", "--table", &table, "--format", "csv", "--partitions", "2"]);
+    command.args([
+        "query",
+        "--file-column",
+        "file",
+        "--table",
+        &table,
+        "--format",
+        "csv",
+        "--partitions",
+        "2",
+    ]);
     let addresses: Vec<&str> = workers.iter().map(|worker| worker.address.as_str()).collect();
     command.args(["--workers", &addresses.join(",")]).arg(statement);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());

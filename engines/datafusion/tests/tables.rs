@@ -21,7 +21,7 @@ use datafusion_proto::bytes::{
     physical_plan_from_bytes_with_extension_codec, physical_plan_to_bytes_with_extension_codec,
 };
 use sciformats_arrow::write::Form;
-use sciformats_datafusion::{FileCodec, FileScan, FileTable, TableOptions, Workers, context, datafusion};
+use sciformats_datafusion::{FileCodec, FileScan, FileTable, TableOptions, Workers, context};
 
 const FILES: i64 = 30;
 
@@ -118,13 +118,16 @@ async fn a_large_file_is_divided() {
         let context = with(options.clone().with_piece_rows(piece_rows));
         let query = "SELECT sum(number), min(number), max(number), count(text) FROM runs";
         let batch = collected(&context, query).await.remove(0);
-        let values: Vec<i64> = batch.columns().iter().map(|one| one.as_primitive::<Int64Type>().value(0)).collect();
+        let values: Vec<i64> =
+            batch.columns().iter().map(|one| one.as_primitive::<Int64Type>().value(0)).collect();
         assert_eq!(values, [499_500, 0, 999, 1000], "{piece_rows}");
-        let plan = context.sql("SELECT number FROM runs").await.unwrap().create_physical_plan().await.unwrap();
+        let plan =
+            context.sql("SELECT number FROM runs").await.unwrap().create_physical_plan().await.unwrap();
         let pieces = scan(&plan).unwrap().pieces();
         assert!(pieces >= 1 && pieces <= 1000_usize.div_ceil(piece_rows as usize), "{piece_rows}: {pieces}");
         // The rows are known, so nothing is read to count them.
-        let plan = context.sql("SELECT count(*) FROM runs").await.unwrap().create_physical_plan().await.unwrap();
+        let plan =
+            context.sql("SELECT count(*) FROM runs").await.unwrap().create_physical_plan().await.unwrap();
         assert!(scan(&plan).is_none());
         let count = collect(plan, context.task_ctx()).await.unwrap().remove(0);
         assert_eq!(count.column(0).as_primitive::<Int64Type>().value(0), 1000);
@@ -146,7 +149,7 @@ async fn conditions_mean_what_they_mean_in_memory() {
             3 => "1e300".to_owned(),
             other => format!("{}", f64::from(other) - 4.5),
         };
-        lines += &format!("{},{x},{}\n", row - 30, ["a", "", "ü", "zz"][row as usize % 4]);
+        lines += &format!("{},{x},{}\n", row - 30, ["a", "\"\"", "ü", "zz"][row as usize % 4]);
     }
     let at = folder.path().join("a.h5");
     write(&at, Form::Records, &lines);
@@ -164,7 +167,10 @@ async fn conditions_mean_what_they_mean_in_memory() {
         conditions.extend(["'a'", "''", "'ü'", "'m'"].iter().map(|value| format!("t {op} {value}")));
         conditions.extend(["i", "x"].iter().map(|one| format!("{one} {op} 2 OR t = 'a'")));
     }
-    conditions.extend(["x IS NULL", "x BETWEEN -0.0 AND 0.0", "NOT (i > 3)", "i IN (1, 2)", "t LIKE 'z%'"].map(String::from));
+    conditions.extend(
+        ["x IS NULL", "x BETWEEN -0.0 AND 0.0", "NOT (i > 3)", "i IN (1, 2)", "t LIKE 'z%'"]
+            .map(String::from),
+    );
     let mut kept = 0;
     for condition in &conditions {
         let query = format!("SELECT i, x, t FROM runs WHERE {condition} ORDER BY i");
@@ -188,10 +194,19 @@ async fn tables_are_created_by_sql() {
     let text = shown(&context, "SELECT count(DISTINCT file) AS files, count(number) AS rows FROM runs").await;
     assert!(text.contains("| 3     | 21   |"), "{text}");
     for (wrong, problem) in [
-        (format!("CREATE EXTERNAL TABLE a (number INT) STORED AS HDF5 LOCATION '{place}'"), "those of the first file"),
-        (format!("CREATE EXTERNAL TABLE a STORED AS GSD LOCATION '{place}' OPTIONS (pat '/log')"), "have pat"),
+        (
+            format!("CREATE EXTERNAL TABLE a (number INT) STORED AS HDF5 LOCATION '{place}'"),
+            "those of the first file",
+        ),
+        (
+            format!("CREATE EXTERNAL TABLE a STORED AS GSD LOCATION '{place}' OPTIONS (pat '/log')"),
+            "have pat",
+        ),
         (format!("CREATE EXTERNAL TABLE a STORED AS HDF5 LOCATION '{place}/none.h5'"), "is not there"),
-        (format!("CREATE EXTERNAL TABLE a STORED AS HDF5 LOCATION '{place}/*.h5' OPTIONS (path '/lag')"), "/lag"),
+        (
+            format!("CREATE EXTERNAL TABLE a STORED AS HDF5 LOCATION '{place}/*.h5' OPTIONS (path '/lag')"),
+            "/lag",
+        ),
     ] {
         let error = match context.sql(&wrong).await {
             Ok(made) => made.collect().await.unwrap_err(),
@@ -207,12 +222,14 @@ async fn files_that_differ_are_named() {
     folder_of_runs(folder.path(), 3);
     write(&run(folder.path(), 1), Form::Records, "number,kind,half,name\n1.5,2,3.5,n1\n");
     let context = with(pattern(folder.path()));
-    let error = context.sql("SELECT sum(number) FROM runs").await.unwrap().collect().await.unwrap_err().to_string();
+    let error =
+        context.sql("SELECT sum(number) FROM runs").await.unwrap().collect().await.unwrap_err().to_string();
     assert!(error.contains("run0001.h5") && error.contains("Float64") && error.contains("Int64"), "{error}");
     // Columns that are not requested do not matter.
     assert_eq!(opened(&context, "SELECT kind FROM runs").await.0, 15);
     write(&run(folder.path(), 2), Form::Records, "number,half\n1,3.5\n");
-    let error = context.sql("SELECT sum(kind) FROM runs").await.unwrap().collect().await.unwrap_err().to_string();
+    let error =
+        context.sql("SELECT sum(kind) FROM runs").await.unwrap().collect().await.unwrap_err().to_string();
     assert!(error.contains("run0002.h5") && error.contains("kind"), "{error}");
 }
 
@@ -244,7 +261,10 @@ async fn plans_travel_as_bytes() {
         let bytes = physical_plan_to_bytes_with_extension_codec(Arc::clone(&plan), &codec).unwrap();
         let task = context.task_ctx();
         let again = physical_plan_from_bytes_with_extension_codec(&bytes, &task, &codec).unwrap();
-        assert_eq!(format!("{:?}", scan(&plan).unwrap().properties()), format!("{:?}", scan(&again).unwrap().properties()));
+        assert_eq!(
+            format!("{:?}", scan(&plan).unwrap().properties()),
+            format!("{:?}", scan(&again).unwrap().properties())
+        );
         let rows = |plan: Arc<dyn ExecutionPlan>, task: Arc<TaskContext>| async move {
             let batches = collect(plan, task).await.unwrap();
             let text = datafusion::arrow::util::pretty::pretty_format_batches(&batches).unwrap().to_string();
@@ -268,7 +288,8 @@ async fn plans_travel_as_bytes() {
         // A machine that is for other folders refuses the files.
         let elsewhere = tempfile::tempdir().unwrap();
         let other = FileCodec::within(&[elsewhere.path().to_owned()]).unwrap();
-        let error = physical_plan_from_bytes_with_extension_codec(&bytes, &task, &other).unwrap_err().to_string();
+        let error =
+            physical_plan_from_bytes_with_extension_codec(&bytes, &task, &other).unwrap_err().to_string();
         assert!(error.contains("run0000.h5"), "{error}");
     }
 }
@@ -305,7 +326,8 @@ async fn pieces_are_divided_among_machines() {
     for machines in [1, 2, 3, 20] {
         let parts = whole.divided(machines, 4);
         assert_eq!(parts.len(), machines);
-        let counts: Vec<usize> = parts.iter().map(|part| part.properties().partitioning.partition_count()).collect();
+        let counts: Vec<usize> =
+            parts.iter().map(|part| part.properties().partitioning.partition_count()).collect();
         assert!(counts.iter().all(|count| *count == counts[0] && *count <= 4), "{counts:?}");
         let mut numbers = Vec::new();
         for part in parts {

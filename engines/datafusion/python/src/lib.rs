@@ -102,7 +102,9 @@ fn same_version(py: Python<'_>) -> PyResult<()> {
     if found.split('.').next() == wanted.split('.').next() {
         return Ok(());
     }
-    let problem = format!("the package datafusion has version {found}, but this module is for that of DataFusion {wanted}");
+    let problem = format!(
+        "the package datafusion has version {found}, but this module is for that of DataFusion {wanted}"
+    );
     Err(PyRuntimeError::new_err(problem))
 }
 

@@ -9,7 +9,6 @@ use datafusion::prelude::SessionContext;
 use sciformats_arrow::sciformats_conventions::Dataset;
 use sciformats_arrow::write::{Form, WriteOptions, write_hdf5};
 use sciformats_arrow::{Open, open_file};
-use sciformats_datafusion::datafusion;
 
 /// Writes lines of comma-separated values to an HDF5 file, as a table at `/log`.
 pub fn write(at: &Path, form: Form, lines: &str) {
