@@ -86,12 +86,14 @@ pub(crate) fn files(locations: &[String]) -> Result<Vec<Found>> {
         } else if path.exists() {
             all.push(Found::at(&path)?);
         } else if location.contains(['*', '?', '[']) {
+            let text = path.to_string_lossy();
+            // As in shells, hidden files only match a pattern that begins with a dot.
+            let visible = !text.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
             let how = MatchOptions {
                 case_sensitive: true,
                 require_literal_separator: true,
-                require_literal_leading_dot: true,
+                require_literal_leading_dot: visible,
             };
-            let text = path.to_string_lossy();
             let found = glob::glob_with(&text, how)
                 .map_err(|error| usage("location", format!("{location}: {error}")))?;
             for at in found {

@@ -7,7 +7,8 @@
 //! - [`FileCodec`] writes and reads plans and tables as bytes.
 //! - [`context`] and [`serve`] are the two sides of a query on several machines.
 //!
-//! Errors of files are [`DataFusionError::External`](datafusion::error::DataFusionError::External) with the error of the crate `sciformats`.
+//! Errors of files are [`DataFusionError::External`](datafusion::error::DataFusionError::External) with a [`FileError`], which has the error of
+//! the crate `sciformats`.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
@@ -24,6 +25,7 @@ mod table;
 pub use cluster::{Watch, Workers, context, serve};
 pub use codec::FileCodec;
 pub use datafusion;
+pub use error::FileError;
 pub use factory::{FileTableFactory, with_formats};
 pub use scan::FileScan;
 pub use table::{FileTable, TableOptions};

@@ -21,7 +21,9 @@ use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, StatisticsArgs,
 };
+use sciformats_arrow::arrow_schema::ArrowError;
 use sciformats_arrow::sciformats_conventions::Dataset;
+use sciformats_arrow::sciformats_conventions::sciformats::Error;
 use sciformats_arrow::{Options, Predicate, Scan, Whole};
 
 use crate::border;
@@ -293,7 +295,10 @@ impl Work {
             let started = timer.timer();
             let Some(batch) = reader.next() else { return Ok(true) };
             let batch = batch.map_err(|error| match error {
-                sciformats_arrow::arrow_schema::ArrowError::ExternalError(error) => external(error),
+                ArrowError::ExternalError(error) => match error.downcast::<Error>() {
+                    Ok(error) => fault(*error),
+                    Err(other) => external(other),
+                },
                 other => external(other),
             })?;
             let batch = self.complete(&piece.file.path, border::batch(batch, &inner)?)?;

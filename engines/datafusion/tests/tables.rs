@@ -20,6 +20,7 @@ use datafusion_proto::bytes::{
     logical_plan_from_bytes_with_extension_codec, logical_plan_to_bytes_with_extension_codec,
     physical_plan_from_bytes_with_extension_codec, physical_plan_to_bytes_with_extension_codec,
 };
+use datafusion_proto::physical_plan::{DefaultPhysicalProtoConverter, PhysicalExtensionCodec};
 use sciformats_arrow::write::Form;
 use sciformats_datafusion::{FileCodec, FileScan, FileTable, TableOptions, Workers, context};
 
@@ -273,17 +274,24 @@ async fn plans_travel_as_bytes() {
             lines
         };
         let rows_before = rows(plan, Arc::clone(&task)).await;
+        let again_for_bytes = Arc::clone(&again);
         let rows_after = rows(again, Arc::clone(&task)).await;
         assert_eq!(rows_before.len(), rows_after.len(), "{query}");
         if !query.contains("LIMIT") {
             assert_eq!(rows_before, rows_after, "{query}");
         }
-        // No part of the bytes makes the other side panic.
-        for cut in (0..bytes.len()).step_by(7) {
-            let _ = physical_plan_from_bytes_with_extension_codec(&bytes[..cut], &task, &codec);
-            let mut damaged = bytes.to_vec();
+        // No part of the bytes of a scan makes the other side panic.
+        let mut bytes_of_scan = Vec::new();
+        let node: Arc<dyn ExecutionPlan> = Arc::new(scan(&again_for_bytes).unwrap().clone());
+        let how = DefaultPhysicalProtoConverter {};
+        PhysicalExtensionCodec::try_encode(&codec, node, &mut bytes_of_scan, &how).unwrap();
+        let read = |bytes: &[u8]| PhysicalExtensionCodec::try_decode(&codec, bytes, &[], &task, &how);
+        assert!(read(&bytes_of_scan).is_ok());
+        for cut in 0..bytes_of_scan.len() {
+            let _ = read(&bytes_of_scan[..cut]);
+            let mut damaged = bytes_of_scan.clone();
             damaged[cut] ^= 0x15;
-            let _ = physical_plan_from_bytes_with_extension_codec(&damaged, &task, &codec);
+            let _ = read(&damaged);
         }
         // A machine that is for other folders refuses the files.
         let elsewhere = tempfile::tempdir().unwrap();
