@@ -26,7 +26,7 @@ sys.path.insert(0, MODULE)
 import datafusion  # noqa: E402
 import sciformats_datafusion  # noqa: E402
 
-FILES, ROWS = 1000, 500
+FILES, ROWS = 1000, 200
 FOLDER = Path(DIR) / "runs"
 RANDOM = numpy.random.default_rng(11)
 KINDS = numpy.array([b"quiet", b"storm", b"", b"calm"])
@@ -54,7 +54,7 @@ def made():
         rows["good"] = RANDOM.integers(0, 2, ROWS) == 0
         path = FOLDER / f"run{at:04}.h5"
         with h5py.File(path, "w") as file:
-            file.create_dataset("log", data=rows, chunks=(200,), compression="gzip", compression_opts=1)
+            file.create_dataset("log", data=rows, chunks=(80,), compression="gzip", compression_opts=1)
         frame = pandas.DataFrame({name: rows[name] for name, _ in fields if name != "pad"})
         frame["kind"] = frame["kind"].str.decode("utf-8")
         frame["file"] = str(path)
@@ -135,7 +135,7 @@ def rows_of_two_workers():
     found, _, _ = asked("SELECT time, file, kind, depth FROM runs WHERE station = 7 AND kind <> 'calm' ORDER BY time", [FIRST, SECOND])
     kept = ROWS_OF[(ROWS_OF.station == 7) & (ROWS_OF.kind != "calm")]
     wanted = kept[["time", "file", "kind", "depth"]].reset_index(drop=True)
-    found["depth"] = pandas.to_numeric(found["depth"])
+    found["depth"] = found["depth"].astype(float)
     equal(found, wanted)
     FIRST.part(), SECOND.part()
 
@@ -164,27 +164,29 @@ def few_files_are_opened():
     """A condition on the file leaves one; the plan says so."""
     name = FOLDER / "run0123.h5"
     statement = f"EXPLAIN ANALYZE SELECT count(time) FROM runs WHERE file = '{name}'"
-    done = subprocess.run([*words(statement, []), ], capture_output=True, text=True)
+    done = subprocess.run(words(statement, []), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert re.search(r"pieces=1\b", done.stdout) and re.search(r"files_opened=1\b", done.stdout), done.stdout
 
 
 def context():
+    """A session, which has to live as long as its queries."""
     session = datafusion.SessionContext()
     session.register_table("runs", sciformats_datafusion.Table(f"{FOLDER}/*.h5", "/log", file_column="file"))
     return session
 
 
 def by_the_package():
-    found = context().sql(GROUPS).to_pandas()
-    equal(found, groups())
+    session = context()
+    equal(session.sql(GROUPS).to_pandas(), groups())
 
 
 def rows_of_the_package():
     names = ["time", "station", "depth", "kind", "good"]
-    found = context().sql(f"SELECT {', '.join(names)} FROM runs ORDER BY time").to_pandas()
+    session = context()
+    found = session.sql(f"SELECT {', '.join(names)} FROM runs ORDER BY time").to_pandas()
     equal(found, ROWS_OF[names])
-    assert context().table("runs").schema().names == ["file", "time", "station", "depth", "kind", "good", "pad"]
+    assert session.table("runs").schema().names == ["file", "time", "station", "depth", "kind", "good", "pad"]
 
 
 def conditions_of_the_package():
