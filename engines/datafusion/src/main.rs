@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::csv::Writer as CsvWriter;
@@ -252,7 +253,7 @@ async fn answer(query: &Query) -> Result<()> {
         let mut printed = false;
         let Err(error) = run(query, &context, &mut printed).await else { return Ok(()) };
         used.push(context);
-        let alive = workers.alive().await;
+        let alive = after_failure(&workers).await;
         if printed || left == 0 || alive.count() == workers.count() {
             return Err(error);
         }
@@ -264,6 +265,19 @@ async fn answer(query: &Query) -> Result<()> {
         left -= 1;
         workers = alive;
     }
+}
+
+/// Returns the workers that are left after a query has failed. A process that ends closes its connections before it stops to
+/// accept others, so it may seem alive for a moment.
+async fn after_failure(workers: &Workers) -> Workers {
+    for _ in 0..3 {
+        let alive = workers.alive().await;
+        if alive.count() < workers.count() {
+            return alive;
+        }
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    workers.alive().await
 }
 
 /// Runs the statements, and prints the rows of the last one.
