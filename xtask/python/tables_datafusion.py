@@ -74,6 +74,12 @@ class Worker:
         """Waits for the next part of a query, and returns the number of pieces in it."""
         return int(self.process.stdout.readline().split()[1])
 
+    def memory(self):
+        """The largest memory so far in MiB, where the system tells it."""
+        status = Path(f"/proc/{self.process.pid}/status")
+        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
+        return found and round(int(found[1]) / 1024)
+
     def end(self):
         self.process.kill()
         self.process.wait()
@@ -129,6 +135,7 @@ def by_two_workers():
     assert sum(parts) == FILES and min(parts) > FILES // 3, parts
     figure("seconds of two workers", round(seconds, 2))
     figure("files that each worker read", parts)
+    figure("largest memory of a worker in MiB", [worker.memory() for worker in (FIRST, SECOND)])
 
 
 def rows_of_two_workers():
