@@ -1,5 +1,5 @@
-//! Builds the tables of DataFusion, runs their tests, and compares the answers of two workers and of the Python package `datafusion` with those
-//! of pandas. DataFusion needs a newer compiler than the rest, and the build takes long: it is a workspace of its own.
+//! Builds the tables of `DataFusion`, runs their tests, and compares the answers of two workers and of the Python package `datafusion` with those
+//! of pandas. `DataFusion` needs a newer compiler than the rest, and the build takes long: it is a workspace of its own.
 
 use std::path::Path;
 

@@ -39,7 +39,14 @@ fn commands() -> Vec<Command> {
         in_folder("wasm", &["fmt", "--check"]),
         in_folder(
             "engines/datafusion",
-            &["fmt", "--package", "sciformats-datafusion", "--package", "sciformats-datafusion-python", "--check"],
+            &[
+                "fmt",
+                "--package",
+                "sciformats-datafusion",
+                "--package",
+                "sciformats-datafusion-python",
+                "--check",
+            ],
         ),
         in_folder("engines/icechunk", &["fmt", "--check"]),
         in_folder("bench", &["fmt", "--package", "harness", "--package", "sciformats-bench", "--check"]),
