@@ -37,6 +37,17 @@ fn commands() -> Vec<Command> {
             &["fmt", "--package", "sciformats-fuzz-memory", "--package", "sciformats-fuzz", "--check"],
         ),
         in_folder("wasm", &["fmt", "--check"]),
+        in_folder(
+            "engines/datafusion",
+            &[
+                "fmt",
+                "--package",
+                "sciformats-datafusion",
+                "--package",
+                "sciformats-datafusion-python",
+                "--check",
+            ],
+        ),
         in_folder("engines/icechunk", &["fmt", "--check"]),
         in_folder("bench", &["fmt", "--package", "harness", "--package", "sciformats-bench", "--check"]),
         clippy("", &["--all-targets", "--all-features"]),

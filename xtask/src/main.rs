@@ -10,6 +10,7 @@ mod ci;
 mod conform;
 mod counts;
 mod cross;
+mod datafusion;
 mod dependencies;
 mod fixtures;
 mod formats;
@@ -172,6 +173,12 @@ const TASKS: &[Task] = &[
         usage: "[--if-available]",
         run: icechunk::task,
         help: "build the program that makes Icechunk repositories, and let Python's Icechunk read them; needs Rust 1.92 and Python 3.12",
+    },
+    Task {
+        name: "datafusion",
+        usage: "[--tests]",
+        run: datafusion::task,
+        help: "build the tables of DataFusion, and compare what two workers and Python's datafusion answer over 1,000 files with pandas; needs Rust 1.94",
     },
     Task {
         name: "mpi",

@@ -225,6 +225,7 @@ mod tests {
     fn the_projects_requirements_are_pinned_and_name_known_formats() {
         let lists = [
             include_str!("../python/requirements.txt"),
+            include_str!("../python/requirements-datafusion.txt"),
             include_str!("../python/requirements-icechunk.txt"),
             include_str!("../python/requirements-references.txt"),
             include_str!("../python/requirements-release.txt"),
