@@ -10,7 +10,7 @@ use hdf5_pure::filters::Filters;
 use hdf5_pure::options::{Bound, FileSpace, Flush};
 use hdf5_pure::{
     ChunkIndex, CreateOptions, DatasetWriter, EditOptions, Editor, File, Group, GroupWriter, Node, ObjectId,
-    Range, Slab, Writer,
+    OpenOptions, Range, Slab, Writer,
 };
 
 use super::array::Array;
@@ -257,7 +257,10 @@ pub(crate) fn run(data: &[u8]) {
         .with_file_space(spaces[if bound < Bound::V110 { 0 } else { choices.below(4) }])
         .with_threads(1)
         .with_held([usize::MAX, 0, 4000][choices.below(3)]);
-    let options = EditOptions::default().with_bound(Some(bound)).with_track_order(create.track_order);
+    let options = EditOptions::default()
+        .with_bound(Some(bound))
+        .with_track_order(create.track_order)
+        .with_reading(OpenOptions::default().with_threads(1));
     let new = choices.below(32);
     let model = Model(vec![Object { is: Is::Group(BTreeMap::new()), attributes: BTreeMap::new(), id: None }]);
     let mut run = Run {
@@ -316,7 +319,7 @@ impl Run<'_> {
     }
 
     fn check_stored(&mut self) {
-        let file = File::from_bytes(self.disk.bytes()).unwrap();
+        let file = File::from_storage(self.disk.bytes(), &self.options.reading).unwrap();
         self.committed.check(&file, self.options.track_order);
         self.check_space();
     }
