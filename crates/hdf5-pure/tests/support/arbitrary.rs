@@ -167,6 +167,8 @@ impl Model {
 enum Side {
     New(Writer),
     Edited(Editor),
+    /// Neither: the file is closed for a moment.
+    Closed,
 }
 
 impl Side {
@@ -174,6 +176,7 @@ impl Side {
         match self {
             Self::New(writer) => writer.root(),
             Self::Edited(editor) => editor.root(),
+            Self::Closed => panic!("the file is closed"),
         }
     }
 
@@ -181,6 +184,7 @@ impl Side {
         match self {
             Self::New(writer) => writer.open_id(id.unwrap()).unwrap(),
             Self::Edited(editor) => editor.open_dataset(path).unwrap(),
+            Self::Closed => panic!("the file is closed"),
         }
     }
 }
@@ -266,7 +270,7 @@ pub(crate) fn run(data: &[u8]) {
     let mut run = Run {
         choices,
         side: Side::New(Writer::in_memory(&create).unwrap()),
-        disk: Recorded::new(Vec::new()),
+        disk: Recorded::unrecorded(Vec::new()),
         options,
         committed: model.clone(),
         now: model,
@@ -297,9 +301,8 @@ pub(crate) fn run(data: &[u8]) {
 impl Run<'_> {
     /// Completes the new file, and starts to edit it.
     fn finish(&mut self) {
-        let unfinished = Writer::in_memory(&CreateOptions::default()).unwrap();
-        let Side::New(writer) = std::mem::replace(&mut self.side, Side::New(unfinished)) else { return };
-        self.disk = Recorded::new(writer.into_bytes().unwrap());
+        let Side::New(writer) = std::mem::replace(&mut self.side, Side::Closed) else { return };
+        self.disk = Recorded::unrecorded(writer.into_bytes().unwrap());
         self.committed = self.now.clone();
         self.edit();
         self.check_stored();
@@ -314,7 +317,7 @@ impl Run<'_> {
     fn editor(&mut self) -> &mut Editor {
         match &mut self.side {
             Side::Edited(editor) => editor,
-            Side::New(_) => panic!("the file is not finished"),
+            Side::New(_) | Side::Closed => panic!("the file is not finished"),
         }
     }
 
@@ -335,7 +338,6 @@ impl Run<'_> {
         self.editor().commit_with(flush).unwrap();
         self.committed = self.now.clone();
         self.check_stored();
-        self.disk.take_steps();
     }
 
     fn check_pending(&mut self) {
@@ -347,8 +349,7 @@ impl Run<'_> {
     /// Closes the editor, with or without a commit of the pending changes.
     fn reopen(&mut self) {
         let kept = self.choices.below(2) == 1;
-        let aside = Side::New(Writer::in_memory(&CreateOptions::default()).unwrap());
-        if let (Side::Edited(editor), true) = (std::mem::replace(&mut self.side, aside), kept) {
+        if let (Side::Edited(editor), true) = (std::mem::replace(&mut self.side, Side::Closed), kept) {
             editor.close().unwrap();
             self.committed = self.now.clone();
         }
@@ -481,8 +482,8 @@ impl Run<'_> {
         let Some((object, at)) = self.choices.pick(all) else { return };
         let (group, name, path) = self.new_name();
         let id = match &mut self.side {
-            Side::New(_) => self.now.0[object].id.unwrap(),
             Side::Edited(editor) => editor.id(&at).unwrap(),
+            _ => self.now.0[object].id.unwrap(),
         };
         self.side.root().hard_link(&path, id).unwrap();
         self.now.links_mut(group).insert(name, Link::Hard(object));
@@ -492,7 +493,8 @@ impl Run<'_> {
         let (object, path) = self.choices.pick(self.now.objects(|_| true)).unwrap();
         for _ in 0..self.choices.below(12) {
             let name = format!("a{}", self.choices.below(24));
-            let len = [0, 1, 5, 30, 200, 40_000][self.choices.below(6)];
+            // The last one has more than the 64 KiB of a message.
+            let len = [0, 1, 5, 30, 200, 33_000][self.choices.below(6)];
             let value = vec![self.choices.below(256) as u16; len];
             match &mut self.side {
                 Side::Edited(editor) => drop(editor.object(&path).unwrap().attribute(&name, &value).unwrap()),
@@ -500,6 +502,7 @@ impl Run<'_> {
                     let id = self.now.0[object].id.unwrap_or(writer.root().id());
                     writer.attribute(id, &name, &value).unwrap();
                 }
+                Side::Closed => panic!("the file is closed"),
             }
             self.now.0[object].attributes.insert(name, value);
         }
