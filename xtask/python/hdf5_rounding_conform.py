@@ -109,9 +109,9 @@ def chosen(kind, share):
                 assert found == expected == told.get(name), f"{name}: {found}, numpy finds {expected}, told {told.get(name)}"
                 bound = 0 if found is None else 2.0 ** -(int(found) + 1)
                 assert np.all(np.abs(after - before) <= bound * np.abs(before)), name
-                if xbitinfo is not None and found is not None and name != "stations":
+                if xbitinfo is not None and found is not None and name != "stations" and share == 99:
                     # It leaves out bits in another way, those with no more than half as much again as the largest of the last four, so along
-                    # an axis without relations it takes chance for information.
+                    # an axis without relations, and for shares near 100 %, it takes chance for information.
                     number = theirs(before.astype(before.dtype.newbyteorder("=")), share / 100)
                     assert abs(number - found) <= 1, f"{name}: {found}, xbitinfo finds {number}"
             assert ATTRIBUTE not in other["noise alone"].attrs
