@@ -176,6 +176,48 @@ def blosc(folder):
     assert said.returncode != 0 and not os.path.exists(back), said.stderr
 
 
+def pcodec(folder):
+    """Numbers that pcodec compressed, by all types, modes and kinds of differences of numcodecs, bare, in shards and below other codecs."""
+    out, back = os.path.join(folder, "f.zarr"), os.path.join(folder, "f.h5")
+    store = zarr.open_group(out, mode="w", zarr_format=3)
+    wave = numpy.cumsum(RANDOM.normal(size=(70, 110)), axis=1) * 50
+    long = {kind: numpy.abs(wave).astype(kind) if kind[0] == "u" else wave.astype(kind) for kind in PCODEC}
+    tenths = {"tenths": numpy.round(wave) / 10, "sevens": numpy.round(wave).astype("i8") * 7}
+    serializer = zarr.codecs.numcodecs.PCodec
+    for kind, values in {**long, **tenths}.items():
+        made = {"shape": values.shape, "dtype": values.dtype, "chunks": (30, 40), "fill_value": 0}
+        for mode in ["auto", "classic"]:
+            for delta in ["auto", "none", "try_consecutive", "try_lookback"]:
+                more = {"delta_encoding_order": 2} if delta == "try_consecutive" else {}
+                codec = serializer(level=8, mode_spec=mode, delta_spec=delta, equal_pages_up_to=1000, **more)
+                store.create_array(f"{kind} {mode} {delta}", serializer=codec, compressors=None, **made)[...] = values
+        for name, more in {"zstd": {}, "shards": {"shards": (60, 80)}}.items():
+            array = store.create_array(f"{kind} {name}", serializer=serializer(), compressors=zarr.codecs.ZstdCodec(), **more, **made)
+            array[...] = values
+    run("convert", out, back)
+    with h5py.File(back) as file:
+        assert len(file) == 10 * (len(PCODEC) + 2), len(file)
+        for name in file:
+            equal(file[name][()], {**long, **tenths}[name.split()[0]], name)
+    # And what the program writes.
+    again = os.path.join(folder, "g.zarr")
+    run("convert", back, again, "--filter", "pcodec")
+    found = zarr.open_group(again, mode="r", zarr_format=3)
+    for name in store:
+        assert type(found[name].metadata.codecs[0]).__name__ == "PCodec", found[name].metadata
+        equal(numpy.asarray(found[name][...]), store[name][...], name)
+    # A chunk that was cut short is an error, and no file is left.
+    place = os.path.join(again, "f8 zstd", "c", "0", "0")
+    with open(place, "r+b") as chunk:
+        chunk.truncate(os.path.getsize(place) // 2)
+    os.remove(back)
+    said = subprocess.run([PROGRAM, "convert", again, back], capture_output=True, text=True)
+    assert said.returncode != 0 and not os.path.exists(back), said.stderr
+
+
+PCODEC = ["i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8"]
+
+
 def refused(folder):
     """What the program cannot decode is told by name, and no file is left; a damaged checksum is an error."""
     out, back = os.path.join(folder, "c.zarr"), os.path.join(folder, "c.h5")
@@ -198,12 +240,15 @@ if __name__ == "__main__":
         "written in chunks without compression": lambda folder: written(folder, "--chunks", "2,5", "--filter", "none"),
         "written with gzip": lambda folder: written(folder, "--filter", "gzip", "--level", "9"),
         "written in shards": lambda folder: written(folder, "--shards", "1000,1000"),
+        "written with pcodec": lambda folder: written(folder, "--filter", "pcodec", "--level", "10"),
+        "written with pcodec in shards": lambda folder: written(folder, "--filter", "pcodec", "--shards", "1000,1000"),
         "read": lambda folder: read(folder),
         "read, without compression": lambda folder: read(folder, compressors=None),
         "read, gzip": lambda folder: read(folder, compressors=zarr.codecs.GzipCodec()),
         "read, zstd with a checksum": lambda folder: read(folder, compressors=[zarr.codecs.ZstdCodec(checksum=True), zarr.codecs.Crc32cCodec()]),
         "read, big-endian": big,
         "read, Blosc": blosc,
+        "pcodec in both directions": pcodec,
         "read, shards": lambda folder: read(folder, sharded=True),
         "refused": refused,
     }

@@ -85,6 +85,12 @@ impl Session {
         Self { json: self.json, quiet: true, options, far, aside: true }
     }
 
+    /// Returns the same session, which prints only what matters.
+    pub(crate) fn quietly(&self) -> Self {
+        let (options, far) = (self.options.clone(), Arc::clone(&self.far));
+        Self { json: self.json, quiet: true, options, far, aside: self.aside }
+    }
+
     /// Opens a file whose elements are to be written. Missing elements are an error.
     pub(crate) fn open_whole(&self, path: &Path) -> Outcome<File> {
         self.far.open(path, &self.options).map_err(|error| Failure::of(path, &error))

@@ -28,6 +28,16 @@ fn field(n: usize) -> Vec<f32> {
         .collect()
 }
 
+/// Numbers from -0.5 to 0.5 that tell nothing about each other.
+fn noise() -> impl FnMut() -> f64 {
+    let mut state = 7u64;
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let mixed = (state ^ state >> 31).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+    }
+}
+
 /// A file whose time has one element in a chunk, and whose field has one time in a chunk.
 fn strewn(path: &Path, bound: Bound) {
     let mut made = Writer::overwrite_with(path, &CreateOptions::default().with_bound(bound)).unwrap();
@@ -233,13 +243,101 @@ fn numbers_are_rounded_within_their_bound() {
         assert!(changed > 30_000 && v[7] == 1e20 && v[9].is_nan() && v[11].is_infinite());
         assert_eq!(rounded.array("/x").unwrap().read::<f64>().unwrap(), [0.123_456_789, 2.0]);
         let told = hdf5_pure::File::open(&new).unwrap();
-        let (name, value) = rounding.attribute();
-        assert_eq!(told.dataset("u").unwrap().attr::<i32>(name).unwrap(), Some(value));
+        let name = rounding.attribute();
+        let value = told.dataset("u").unwrap().attr::<i32>(name).unwrap().unwrap();
+        assert_eq!(Rounding::told(name, value), Some(rounding));
         assert_eq!(told.dataset("x").unwrap().attr::<i32>(name).unwrap(), None);
         assert!(std::fs::metadata(&new).unwrap().len() < std::fs::metadata(&old).unwrap().len() / 2);
     }
     let none = WriteOptions::default().with_rounding(Rounding::Bits(0));
     assert!(matches!(rewrite(&file, &new, &none, None), Err(Error::Usage { argument: "rounding", .. })));
+}
+
+#[test]
+fn bits_are_found_by_information_and_what_is_missing_stays_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (old, new) = (dir.path().join("old.h5"), dir.path().join("new.h5"));
+    // A smooth field with noise of a thousandth, in which the rows differ more than the columns.
+    let mut random = noise();
+    let mut number = |i: u32, size: f64| {
+        300.0 + 20.0 * (f64::from(i % 200) * 0.02).sin() + 5.0 * f64::from(i / 200 % 7) + size * random()
+    };
+    let mut tas: Vec<f32> = (0..60_000).map(|i| number(i, 0.3) as f32).collect();
+    let mut exact: Vec<f64> = (0..60_000).map(|i| number(i, 0.003)).collect();
+    for at in (0..60_000).step_by(97) {
+        tas[at] = [1e20, f32::NAN, -999.0][at % 3];
+        exact[at] = -999.0;
+    }
+    let mut random = noise();
+    let free: Vec<f64> = (0..60_000).map(|_| 1.5 + random()).collect();
+    let mut made = Writer::overwrite(&old).unwrap();
+    let mut dataset =
+        made.dataset("tas").shape([300, 200]).chunks([50, 200]).deflate(4).create::<f32>().unwrap();
+    dataset.write_all(&tas).unwrap();
+    dataset.attribute("_FillValue", 1e20f32).unwrap();
+    dataset.attribute("missing_value", -999.0f64).unwrap();
+    let mut dataset = made.dataset("exact").shape([300, 200]).create::<f64>().unwrap();
+    dataset.write_all(&exact).unwrap();
+    dataset.attribute("missing_value", -999.0f64).unwrap();
+    made.dataset("free").write(&free).unwrap();
+    made.dataset("few").write(&tas[..500]).unwrap();
+    made.finish().unwrap();
+    let file = Arc::new(sciformats::open(&old).unwrap());
+    rewrite(&file, &new, &WriteOptions::default().with_rounding(Rounding::Information(9900)), None).unwrap();
+    let told = hdf5_pure::File::open(&new).unwrap();
+    let bits = |path: &str| told.dataset(path).unwrap().attr::<i32>(Rounding::Bits(1).attribute()).unwrap();
+    let (narrow, wide) = (bits("tas").unwrap(), bits("exact").unwrap());
+    // A noise of 0.3 in 256 to 512 begins in bit 11, and one that is a hundred times smaller some seven bits later.
+    assert!((6..=11).contains(&narrow) && (5..=9).contains(&(wide - narrow)), "{narrow} and {wide} bits");
+    assert_eq!((bits("free"), bits("few")), (None, None));
+    let rounded = sciformats::open(&new).unwrap();
+    let (u, v) = (
+        rounded.array("/tas").unwrap().read::<f32>().unwrap(),
+        rounded.array("/exact").unwrap().read::<f64>().unwrap(),
+    );
+    let missing = |x: f32| x.is_nan() || x == 1e20 || x == -999.0;
+    let bound = |bits: i32| 0.5f64.powi(bits + 1);
+    for (a, b) in tas.iter().zip(&u) {
+        assert!(missing(*a) == missing(*b) && (!missing(*a) || a.to_bits() == b.to_bits()), "{a} became {b}");
+        assert!(
+            missing(*a) || f64::from(a - b).abs() <= f64::from(a.abs()) * bound(narrow),
+            "{a} became {b}"
+        );
+    }
+    for (a, b) in exact.iter().zip(&v) {
+        assert!((*a == -999.0) == (*b == -999.0) && (a - b).abs() <= a.abs() * bound(wide), "{a} became {b}");
+    }
+    assert_eq!(rounded.array("/free").unwrap().read::<f64>().unwrap(), free);
+    assert!(std::fs::metadata(&new).unwrap().len() < std::fs::metadata(&old).unwrap().len());
+    // A comparison permits the bounds of which attributes tell, and no more.
+    let options = sciformats_convert::compare::Options::exact()
+        .with_ignore(Rounding::ATTRIBUTES.map(|name| format!("*@{name}")).iter().map(String::as_str));
+    let compare = |options| {
+        let mut paths = Vec::new();
+        sciformats_convert::compare::compare(&file, &rounded, &options, &mut |difference| {
+            paths.push(difference.path);
+            std::ops::ControlFlow::Continue(())
+        });
+        paths
+    };
+    assert_eq!(compare(options.clone()), ["/exact", "/tas"]);
+    assert!(compare(options.with_rounded(true)).is_empty());
+}
+
+#[test]
+fn advice_tells_what_rounding_would_gain_and_plans_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("noisy.h5");
+    let mut random = noise();
+    let u: Vec<f32> =
+        (0..400_000).map(|i| (300.0 + 20.0 * (f64::from(i) * 1e-3).sin() + random()) as f32).collect();
+    let mut made = Writer::overwrite(&path).unwrap();
+    made.dataset("u").shape([400_000]).chunks([100_000]).deflate(4).write(&u).unwrap();
+    made.finish().unwrap();
+    let advice = advice(&path, Profile::Cloud);
+    let finding = advice.findings.iter().find(|finding| finding.rule == "rounding").unwrap();
+    assert!(finding.path == "/u" && finding.what.contains("bits of the significand"), "{finding:?}");
+    assert!(advice.plan.is_none_or(|plan| plan.options.rounding.is_none()));
 }
 
 #[test]

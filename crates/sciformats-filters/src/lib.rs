@@ -21,6 +21,7 @@
 //! | apply or undo it | [`Filter`] |
 //! | read and write HDF5 files with all of them | `hdf5::registry` (feature `hdf5`) |
 //! | read and write Blosc2 frames of plug-in codecs | `blosc2::registry` (feature `blosc2`) |
+//! | compress numbers as Zarr's pcodec does | `pcodec` (feature `pcodec`) |
 //! | learn why a filter is refused, and what can read it | [`refused`] |
 //!
 #![doc = include_str!("../README.md")]
@@ -35,6 +36,8 @@ pub mod hdf5;
 mod jpeg;
 mod jpegls;
 mod lzo;
+#[cfg(feature = "pcodec")]
+pub mod pcodec;
 mod registry;
 mod rounding;
 #[cfg(feature = "snappy")]

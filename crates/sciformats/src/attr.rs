@@ -120,7 +120,21 @@ impl File {
         self.attr_at(self.resolve(path)?, name)
     }
 
-    pub(crate) fn attr_at<T: FromAttribute>(&self, id: ObjectId, name: &str) -> Result<Option<T>> {
+    /// As [`attr`](Self::attr), for an object of the tree.
+    ///
+    /// ```
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # tree.attribute(fields, "step", sciformats::memory::array::<i32>(&[1], &[7]));
+    /// # let file = sciformats::File::from(tree);
+    /// assert_eq!(file.attr_at::<u64>(file.resolve("/fields")?, "step")?, Some(7));
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`attr`](Self::attr).
+    pub fn attr_at<T: FromAttribute>(&self, id: ObjectId, name: &str) -> Result<Option<T>> {
         let wanted = Name::from(name);
         for attribute in self.source().attributes(id)? {
             let attribute = attribute?;

@@ -57,6 +57,11 @@ pub(crate) struct Open {
 const OPEN_BYTES: u64 = 32 << 20;
 /// The largest number of bytes of complete chunks that are encoded together.
 const BATCH_BYTES: u64 = 16 << 20;
+/// The bytes of elements from which on other threads help to filter chunks: to start one takes as long as to filter some
+/// kilobytes.
+const WORTH_THREADS: usize = 128 << 10;
+/// The bytes of elements from which on other threads help if there are no filters, so that elements are only copied.
+const WORTH_COPIES: usize = 1 << 20;
 
 /// What writing chunks needs to know about the dataset.
 pub(crate) struct Info<'a> {
@@ -213,7 +218,8 @@ impl Chunked {
             scatter(info, &task, bytes, &mut chunk)?;
             edges.encode(info, task.scaled, chunk)
         };
-        filter::each(output.threads, tasks, encode, |encoded| self.store(output, encoded))
+        let threads = threads(output, info, bound::product(tasks.len(), len));
+        filter::each(threads, tasks, encode, |encoded| self.store(output, encoded))
     }
 
     /// Stores a chunk that has passed through its filters already, in place of the existing one.
@@ -319,7 +325,9 @@ impl Chunked {
         let open: Vec<_> = std::mem::take(&mut self.open).into_iter().collect();
         let edges = self.edges();
         let encode = |(scaled, open): (Box<[u64]>, Open)| edges.encode(info, scaled, open.bytes);
-        filter::each(output.threads, open, encode, |encoded| self.store(output, encoded))
+        let threads =
+            threads(output, info, open.iter().map(|(_, open)| open.bytes.len()).fold(0, bound::sum));
+        filter::each(threads, open, encode, |encoded| self.store(output, encoded))
     }
 
     fn edges(&self) -> Edges {
@@ -461,6 +469,12 @@ impl Chunked {
 pub(crate) fn counts(maximum: &[Option<u64>], shape: &[u64], chunk: &[u64]) -> Vec<u64> {
     let largest = maximum.iter().zip(shape).map(|(max, &n)| max.unwrap_or(n));
     largest.zip(chunk).map(|(n, chunk)| n.div_ceil((*chunk).max(1)).max(1)).collect()
+}
+
+/// Returns how many threads filter chunks with so many bytes of elements together.
+fn threads(output: &Output, info: &Info<'_>, bytes: usize) -> usize {
+    let worth = if info.pipeline.filters.is_empty() { WORTH_COPIES } else { WORTH_THREADS };
+    if bytes < worth { 1 } else { output.threads }
 }
 
 fn scatter(info: &Info<'_>, task: &Task, bytes: &[u8], chunk: &mut [u8]) -> Result<()> {

@@ -10,7 +10,7 @@ use hdf5_pure::filters::Filters;
 use hdf5_pure::options::{Bound, FileSpace, Flush};
 use hdf5_pure::{
     ChunkIndex, CreateOptions, DatasetWriter, EditOptions, Editor, File, Group, GroupWriter, Node, ObjectId,
-    Range, Slab, Writer,
+    OpenOptions, Range, Slab, Writer,
 };
 
 use super::array::Array;
@@ -167,6 +167,8 @@ impl Model {
 enum Side {
     New(Writer),
     Edited(Editor),
+    /// Neither: the file is closed for a moment.
+    Closed,
 }
 
 impl Side {
@@ -174,6 +176,7 @@ impl Side {
         match self {
             Self::New(writer) => writer.root(),
             Self::Edited(editor) => editor.root(),
+            Self::Closed => panic!("the file is closed"),
         }
     }
 
@@ -181,6 +184,7 @@ impl Side {
         match self {
             Self::New(writer) => writer.open_id(id.unwrap()).unwrap(),
             Self::Edited(editor) => editor.open_dataset(path).unwrap(),
+            Self::Closed => panic!("the file is closed"),
         }
     }
 }
@@ -257,13 +261,16 @@ pub(crate) fn run(data: &[u8]) {
         .with_file_space(spaces[if bound < Bound::V110 { 0 } else { choices.below(4) }])
         .with_threads(1)
         .with_held([usize::MAX, 0, 4000][choices.below(3)]);
-    let options = EditOptions::default().with_bound(Some(bound)).with_track_order(create.track_order);
+    let options = EditOptions::default()
+        .with_bound(Some(bound))
+        .with_track_order(create.track_order)
+        .with_reading(OpenOptions::default().with_threads(1));
     let new = choices.below(32);
     let model = Model(vec![Object { is: Is::Group(BTreeMap::new()), attributes: BTreeMap::new(), id: None }]);
     let mut run = Run {
         choices,
         side: Side::New(Writer::in_memory(&create).unwrap()),
-        disk: Recorded::new(Vec::new()),
+        disk: Recorded::unrecorded(Vec::new()),
         options,
         committed: model.clone(),
         now: model,
@@ -294,9 +301,8 @@ pub(crate) fn run(data: &[u8]) {
 impl Run<'_> {
     /// Completes the new file, and starts to edit it.
     fn finish(&mut self) {
-        let unfinished = Writer::in_memory(&CreateOptions::default()).unwrap();
-        let Side::New(writer) = std::mem::replace(&mut self.side, Side::New(unfinished)) else { return };
-        self.disk = Recorded::new(writer.into_bytes().unwrap());
+        let Side::New(writer) = std::mem::replace(&mut self.side, Side::Closed) else { return };
+        self.disk = Recorded::unrecorded(writer.into_bytes().unwrap());
         self.committed = self.now.clone();
         self.edit();
         self.check_stored();
@@ -311,12 +317,12 @@ impl Run<'_> {
     fn editor(&mut self) -> &mut Editor {
         match &mut self.side {
             Side::Edited(editor) => editor,
-            Side::New(_) => panic!("the file is not finished"),
+            Side::New(_) | Side::Closed => panic!("the file is not finished"),
         }
     }
 
     fn check_stored(&mut self) {
-        let file = File::from_bytes(self.disk.bytes()).unwrap();
+        let file = File::from_storage(self.disk.bytes(), &self.options.reading).unwrap();
         self.committed.check(&file, self.options.track_order);
         self.check_space();
     }
@@ -332,7 +338,6 @@ impl Run<'_> {
         self.editor().commit_with(flush).unwrap();
         self.committed = self.now.clone();
         self.check_stored();
-        self.disk.take_steps();
     }
 
     fn check_pending(&mut self) {
@@ -344,8 +349,7 @@ impl Run<'_> {
     /// Closes the editor, with or without a commit of the pending changes.
     fn reopen(&mut self) {
         let kept = self.choices.below(2) == 1;
-        let aside = Side::New(Writer::in_memory(&CreateOptions::default()).unwrap());
-        if let (Side::Edited(editor), true) = (std::mem::replace(&mut self.side, aside), kept) {
+        if let (Side::Edited(editor), true) = (std::mem::replace(&mut self.side, Side::Closed), kept) {
             editor.close().unwrap();
             self.committed = self.now.clone();
         }
@@ -478,8 +482,8 @@ impl Run<'_> {
         let Some((object, at)) = self.choices.pick(all) else { return };
         let (group, name, path) = self.new_name();
         let id = match &mut self.side {
-            Side::New(_) => self.now.0[object].id.unwrap(),
             Side::Edited(editor) => editor.id(&at).unwrap(),
+            _ => self.now.0[object].id.unwrap(),
         };
         self.side.root().hard_link(&path, id).unwrap();
         self.now.links_mut(group).insert(name, Link::Hard(object));
@@ -489,7 +493,8 @@ impl Run<'_> {
         let (object, path) = self.choices.pick(self.now.objects(|_| true)).unwrap();
         for _ in 0..self.choices.below(12) {
             let name = format!("a{}", self.choices.below(24));
-            let len = [0, 1, 5, 30, 200, 40_000][self.choices.below(6)];
+            // The last one has more than the 64 KiB of a message.
+            let len = [0, 1, 5, 30, 200, 33_000][self.choices.below(6)];
             let value = vec![self.choices.below(256) as u16; len];
             match &mut self.side {
                 Side::Edited(editor) => drop(editor.object(&path).unwrap().attribute(&name, &value).unwrap()),
@@ -497,6 +502,7 @@ impl Run<'_> {
                     let id = self.now.0[object].id.unwrap_or(writer.root().id());
                     writer.attribute(id, &name, &value).unwrap();
                 }
+                Side::Closed => panic!("the file is closed"),
             }
             self.now.0[object].attributes.insert(name, value);
         }

@@ -16,6 +16,8 @@ struct State {
     steps: Vec<Step<'static>>,
     /// The largest length of the file.
     room: u64,
+    /// Whether steps are kept.
+    kept: bool,
 }
 
 impl Recorded {
@@ -24,7 +26,12 @@ impl Recorded {
     }
 
     pub(crate) fn with_room(bytes: Vec<u8>, room: u64) -> Self {
-        Self(Arc::new(Mutex::new(State { bytes, steps: Vec::new(), room })))
+        Self(Arc::new(Mutex::new(State { bytes, steps: Vec::new(), room, kept: true })))
+    }
+
+    /// A file whose steps nobody asks for.
+    pub(crate) fn unrecorded(bytes: Vec<u8>) -> Self {
+        Self(Arc::new(Mutex::new(State { bytes, steps: Vec::new(), room: u64::MAX, kept: false })))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -59,7 +66,9 @@ impl WriteAt for Recorded {
         let mut state = self.lock();
         let fits = usize::try_from(state.room.saturating_sub(offset)).unwrap_or(usize::MAX).min(bytes.len());
         let part = &bytes[..fits];
-        state.steps.push(Step::write(offset, part.to_vec()));
+        if state.kept {
+            state.steps.push(Step::write(offset, part.to_vec()));
+        }
         state.bytes.write_at(offset, part)?;
         if fits < bytes.len() { Err(Self::full()) } else { Ok(()) }
     }
@@ -69,12 +78,17 @@ impl WriteAt for Recorded {
         if size > state.room {
             return Err(Self::full());
         }
-        state.steps.push(Step::SetSize { size });
+        if state.kept {
+            state.steps.push(Step::SetSize { size });
+        }
         state.bytes.set_size(size)
     }
 
     fn sync(&mut self) -> Result<()> {
-        self.lock().steps.push(Step::Sync);
+        let mut state = self.lock();
+        if state.kept {
+            state.steps.push(Step::Sync);
+        }
         Ok(())
     }
 }

@@ -4,6 +4,7 @@ use hdf5_pure::structure::{Class, IndexKind};
 use sciformats_core::bound;
 
 use super::hdf5::{Known, Look, limits, main_variable};
+use super::sample::{Rounded, SHARE};
 use super::shape::bytes;
 use super::{Finding, Profile, Weight};
 
@@ -17,7 +18,7 @@ fn weight(rule: &str, profile: Profile) -> Weight {
         "no-checksum" => profile == Profile::Archive,
         _ => rule.starts_with("cmip7-"),
     };
-    let notes = ["fletcher32", "unlimited", "wide-type", "old-format", "constant-chunks"];
+    let notes = ["fletcher32", "unlimited", "wide-type", "old-format", "constant-chunks", "rounding"];
     match (fails, notes.contains(&rule)) {
         (true, _) => Weight::Failure,
         (_, true) => Weight::Note,
@@ -113,6 +114,26 @@ fn dataset(known: &Known, found: &mut Found, (least, most): (u64, u64)) {
             best.ratio * 100.0
         );
         found.add("filter", path, what, format!("`--filter-of {path}={filter}`"));
+    }
+    // Rounding changes numbers, so it is told only where it gains much, and is no part of a plan.
+    if let Some(Rounded { bits, candidate }) = &known.sampled.rounded {
+        let same = |other: &&super::Candidate| other.filter == candidate.filter;
+        let now = facts.candidates.iter().find(same).map_or(1.0, |other| other.ratio);
+        if candidate.ratio < now * 0.8 {
+            let what = format!(
+                "{bits} bits of the significand hold {:.0} % of what neighbours tell about each other; rounded to them, its elements take \
+                 {:.0} % of their size with {}, in place of {:.0} %",
+                SHARE * 100.0,
+                candidate.ratio * 100.0,
+                candidate.filter,
+                now * 100.0
+            );
+            let advice = format!(
+                "`--keep-bits auto`, if numbers may change by a part of {:.1e}",
+                crate::sink::Rounding::Bits(*bits).relative_error()
+            );
+            found.add("rounding", path, what, advice);
+        }
     }
     if known.sampled.count > 3 && bound::product(known.sampled.constant, 2) > known.sampled.count {
         let what = format!(

@@ -9,6 +9,7 @@ use hdf5_pure::{CreateOptions, Dataset, Writer};
 use sciformats_core::{Range, Slab, bound};
 
 use super::{Candidate, Options, Profile};
+use crate::repack::Rounder;
 use crate::sink::{WriteOptions, hdf5_filters};
 use sciformats::{Error, Result};
 
@@ -27,7 +28,21 @@ pub(super) struct Sampled {
     pub(super) constant: u64,
     /// Whether all numbers of 64 bits in the samples fit into 32 without a change.
     pub(super) narrow: bool,
+    /// What rounding by information would do, if it changes numbers.
+    pub(super) rounded: Option<Rounded>,
 }
+
+/// What rounding to the bits that hold the information of neighbours would do.
+#[derive(Debug)]
+pub(super) struct Rounded {
+    /// The bits of the significand that are kept.
+    pub(super) bits: u8,
+    /// The best filter for the elements as they are, applied to the rounded ones.
+    pub(super) candidate: Candidate,
+}
+
+/// The share of the information that is kept.
+pub(super) const SHARE: f64 = 0.99;
 
 /// The filters that are tried: their names, levels, and whether the HDF5 library has them without a plug-in.
 const CANDIDATES: [(&str, Option<u32>, bool); 6] = [
@@ -109,7 +124,36 @@ pub(super) fn sample(dataset: &Dataset, sides: &[u64], options: &Options) -> Res
             Err(error) => return Err(error),
         }
     }
+    let filter = best(&sampled.candidates, options.profile).map(|best| (best.filter.clone(), best.level));
+    if let Some((filter, level)) = filter {
+        sampled.rounded = rounded(dataset, (&filter, level), samples)?;
+    }
     Ok(sampled)
+}
+
+/// Rounds the samples to the bits that hold the information of neighbours, and encodes them. `None` if nothing is to be rounded.
+fn rounded(
+    dataset: &Dataset,
+    filter: (&str, Option<u32>),
+    mut samples: Vec<(Vec<u64>, Vec<u8>)>,
+) -> Result<Option<Rounded>> {
+    let Some(rounder) = Rounder::of_numbers(dataset)? else { return Ok(None) };
+    let Some(mut information) = rounder.information(dataset.shape().len()) else { return Ok(None) };
+    for (shape, bytes) in &samples {
+        rounder.add(&mut bytes.clone(), shape, &mut information);
+    }
+    let Some(bits) = rounder.bits(&information, SHARE) else { return Ok(None) };
+    let rounder = rounder.with_bits(bits);
+    let mut changed = false;
+    for (_, bytes) in &mut samples {
+        let before = bytes.clone();
+        rounder.round(bytes);
+        changed |= before != *bytes;
+    }
+    if !changed {
+        return Ok(None);
+    }
+    Ok(Some(Rounded { bits, candidate: tried(dataset, filter, &samples)? }))
 }
 
 /// Returns boxes that are spread over the stored part of a dataset.

@@ -59,6 +59,8 @@ pub struct Options {
     pub stored: bool,
     /// See [`with_storage`](Self::with_storage).
     pub storage: bool,
+    /// See [`with_rounded`](Self::with_rounded).
+    pub rounded: bool,
 }
 
 impl Options {
@@ -131,6 +133,13 @@ impl Options {
     #[must_use]
     pub fn with_storage(self, storage: bool) -> Self {
         Self { storage, ..self }
+    }
+
+    /// Sets whether the numbers of an array may differ by a rounding of which an attribute of the second file tells, in place of
+    /// [`rtol`](Self::rtol). See [`Rounding::attribute`](crate::sink::Rounding::attribute).
+    #[must_use]
+    pub fn with_rounded(self, rounded: bool) -> Self {
+        Self { rounded, ..self }
     }
 
     /// Sets the number of differing elements that are listed per array.

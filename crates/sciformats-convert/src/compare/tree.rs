@@ -10,6 +10,7 @@ use sciformats_core::{Error, Slab};
 
 use super::elements::{Comparison, Gap, comparable};
 use super::{Difference, Elements, Options, Side, Summary, Verdict, What};
+use crate::sink::Rounding;
 use sciformats::File;
 use sciformats::model::{
     ArrayInfo, Attribute, AttributeValue, Datum, FloatKind, Name, Object, ObjectId, Target, Value,
@@ -231,7 +232,9 @@ impl Walk<'_> {
         shape: &[u64],
     ) -> Result<Elements, (Side, Error)> {
         let types = (&a.element, &b.element);
-        let mut comparison = Comparison { types, options: self.options, found: Elements::default() };
+        let rounded = self.rounded(ids.1);
+        let options = rounded.as_ref().unwrap_or(self.options);
+        let mut comparison = Comparison { types, options, found: Elements::default() };
         let all = Slab::all(shape).map_err(|error| (Side::A, error))?;
         if self.options.stored && a.element == b.element && self.is_stored_alike(ids) {
             comparison.found.compared = all.len();
@@ -254,6 +257,21 @@ impl Walk<'_> {
         });
         read.map_err(|error| (Side::A, error))?;
         failure.map_or(Ok(comparison.found), |error| Err((Side::B, error)))
+    }
+
+    /// Returns the options for an array of the second file that tells of a rounding, if that is asked for.
+    fn rounded(&self, id: ObjectId) -> Option<Options> {
+        if !self.options.rounded {
+            return None;
+        }
+        let mut rtol: Option<f64> = None;
+        for name in Rounding::ATTRIBUTES {
+            let told = self.files.1.attr_at::<i32>(id, name).ok().flatten();
+            if let Some(rounding) = told.and_then(|value| Rounding::told(name, value)) {
+                rtol = Some(rtol.unwrap_or(0.0).max(rounding.relative_error()));
+            }
+        }
+        rtol.map(|rtol| Options { rtol, ..self.options.clone() })
     }
 
     fn found(&mut self, path: &str, found: Elements, verdict: Verdict) -> ControlFlow<(), Verdict> {

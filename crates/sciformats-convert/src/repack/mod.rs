@@ -13,6 +13,8 @@ mod hdf5;
 mod plain;
 
 #[cfg(feature = "hdf5")]
+pub(crate) use hdf5::Rounder;
+#[cfg(feature = "hdf5")]
 pub use hdf5::{Hollow, Joined};
 
 use std::path::Path;

@@ -4,11 +4,15 @@
 //! |---|---|---|
 //! | `BitRound` | a number of bits of the significand | relative: 2⁻ᵇ⁻¹ |
 //! | Granular `BitRound` | a number of significant decimal digits, each number in as few bits as that takes | half a unit of the last digit |
+//! | `BitRound` by information | the bits that hold a share of what neighbours tell about each other, found for each dataset | relative: 2⁻ᵇ⁻¹ |
 //!
 //! Numbers are rounded to the nearest, and ties to even. NaN and infinite numbers stay, and so do numbers that would become infinite.
 //! The names of the attributes that tell readers of it are those of the netCDF library.
 
 use sciformats::{Error, Result};
+
+const BITS: &str = "_QuantizeBitRoundNumberOfSignificantBits";
+const DIGITS: &str = "_QuantizeGranularBitRoundNumberOfSignificantDigits";
 
 /// How floating-point numbers are rounded.
 ///
@@ -27,36 +31,67 @@ pub enum Rounding {
     Bits(u8),
     /// Granular `BitRound`: this many significant decimal digits stay.
     Digits(u8),
+    /// `BitRound` with the number of bits that keeps this share, in hundredths of a percent, of the information that neighbours have about
+    /// each other. The number is found for each dataset from its elements. Datasets whose neighbours tell nothing about each other are
+    /// not rounded.
+    Information(u16),
 }
 
 impl Rounding {
-    /// Checks the number of bits or digits.
+    /// Checks the number of bits or digits, or the share.
     ///
     /// # Errors
-    /// [`Error::Usage`] if it is 0, or more than a number of 64 bits has.
+    /// [`Error::Usage`] if it is 0, or more than a number of 64 bits has, or a share is all of the information.
     pub fn check(self) -> Result<()> {
         match self {
-            Self::Bits(1..=52) | Self::Digits(1..=15) => Ok(()),
+            Self::Bits(1..=52) | Self::Digits(1..=15) | Self::Information(1..=9999) => Ok(()),
             Self::Bits(_) => Err(Error::usage("rounding", "keeps from 1 to 52 bits")),
             Self::Digits(_) => Err(Error::usage("rounding", "keeps from 1 to 15 digits")),
+            Self::Information(_) => {
+                Err(Error::usage("rounding", "keeps from 0.01 to 99.99 percent of the information"))
+            }
         }
     }
 
-    /// Returns the largest relative error of a number.
+    /// Returns the largest relative error of a number. That of a share of the information is the one of a single bit, because it is not
+    /// known before a dataset is measured.
     pub fn relative_error(self) -> f64 {
         match self {
             Self::Bits(bits) => 0.5f64.powi(i32::from(bits) + 1),
             Self::Digits(digits) => 0.5 * 10f64.powi(1 - i32::from(digits)),
+            Self::Information(_) => 0.25,
         }
     }
 
-    /// Returns the name of the attribute that tells of the rounding, and its value.
-    pub fn attribute(self) -> (&'static str, i32) {
+    /// Returns the name of the attribute that tells of the rounding. Its value is the number of bits or digits.
+    pub fn attribute(self) -> &'static str {
         match self {
-            Self::Bits(bits) => ("_QuantizeBitRoundNumberOfSignificantBits", bits.into()),
-            Self::Digits(digits) => ("_QuantizeGranularBitRoundNumberOfSignificantDigits", digits.into()),
+            Self::Bits(_) | Self::Information(_) => BITS,
+            Self::Digits(_) => DIGITS,
         }
     }
+
+    /// Returns the rounding of which an attribute tells, from its name and its value.
+    ///
+    /// ```
+    /// use sciformats_convert::sink::Rounding;
+    ///
+    /// let rounding = Rounding::Bits(7);
+    /// assert_eq!(Rounding::told(rounding.attribute(), 7), Some(rounding));
+    /// assert_eq!(Rounding::told("units", 7), None);
+    /// ```
+    pub fn told(name: &str, value: i32) -> Option<Self> {
+        let number = u8::try_from(value).ok()?;
+        let rounding = match name {
+            BITS => Self::Bits(number),
+            DIGITS => Self::Digits(number),
+            _ => return None,
+        };
+        rounding.check().is_ok().then_some(rounding)
+    }
+
+    /// The names of the attributes that tell of a rounding.
+    pub const ATTRIBUTES: [&str; 2] = [BITS, DIGITS];
 
     /// Rounds a number.
     #[must_use]
@@ -94,6 +129,8 @@ impl Rounding {
         let digits = match self {
             Self::Bits(bits) => return u32::from(bits).min(all),
             Self::Digits(digits) => i32::from(digits),
+            // Nothing is rounded before the bits are known.
+            Self::Information(_) => return all,
         };
         let size = x.abs();
         // The place of the first digit. A logarithm that is off by a rounding error keeps a bit more or less of a digit, so the

@@ -5,10 +5,12 @@
 //! can be read.
 
 mod half;
+mod information;
 mod kernel;
 mod real;
 
 pub use half::{BFloat16, Float16};
+pub use information::Information;
 pub use real::Real;
 
 use crate::endian::ByteOrder;

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use sciformats::{Error, Result};
+use sciformats::{ElementType, Error, Result};
 use sciformats_core::{Fault, FaultKind};
 
 /// The error about a chunk that is not what its metadata say.
@@ -10,9 +10,41 @@ pub(super) fn wrong(field: &'static str, what: &'static str) -> Error {
     Fault::new(field, FaultKind::Rule(what)).at("chunk of Zarr", 0)
 }
 
-/// A codec of bytes. They are in the order of encoding.
+/// The numbers that pcodec compresses: their first letter as in `u4`, and their size in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "pcodec"), allow(dead_code, reason = "only pcodec asks for them"))]
+pub(super) struct Numbers(char, u32);
+
+impl Numbers {
+    /// Returns those of an array; `None` if pcodec does not compress such elements.
+    pub(super) fn of(element: &ElementType) -> Option<Self> {
+        match element {
+            ElementType::Int(size @ (2 | 4 | 8)) => Some(Self('i', u32::from(*size))),
+            ElementType::UInt(size @ (2 | 4 | 8)) => Some(Self('u', u32::from(*size))),
+            ElementType::F16 => Some(Self('f', 2)),
+            ElementType::F32 => Some(Self('f', 4)),
+            ElementType::F64 => Some(Self('f', 8)),
+            _ => None,
+        }
+    }
+
+    #[cfg(feature = "pcodec")]
+    fn element(self) -> sciformats_filters::Element {
+        use sciformats_filters::Element;
+
+        match self {
+            Self('i', size) => Element::signed(size),
+            Self('u', size) => Element::unsigned(size),
+            Self(_, size) => Element::float(size),
+        }
+    }
+}
+
+/// A codec of bytes, or pcodec. They are in the order of encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Codec {
+    /// The first codec, in place of that which makes bytes of elements. It has a level.
+    Pcodec(Numbers, u32),
     Gzip(u32),
     Zstd(i32),
     Crc32c,
@@ -39,14 +71,21 @@ impl Codec {
                 Ok(bytes)
             }
             Self::Blosc => Err(Error::unsupported("Blosc in stores of Zarr that are written")),
+            #[cfg(feature = "pcodec")]
+            Self::Pcodec(numbers, level) => {
+                sciformats_filters::pcodec::encode(numbers.element(), level, &bytes)
+                    .map_err(|fault| fault.at("chunk of Zarr", 0))
+            }
+            #[cfg(not(feature = "pcodec"))]
+            Self::Pcodec(..) => Err(without_pcodec()),
         }
     }
 
     /// Decodes bytes that become at most `most`.
     ///
     /// # Errors
-    /// `Unsupported` for Zstandard without the feature `zstd` and for Blosc without the feature `blosc2`, and otherwise `Malformed` with
-    /// what is wrong.
+    /// `Unsupported` for Zstandard without the feature `zstd`, for Blosc without the feature `blosc2` and for pcodec without the feature
+    /// `pcodec`, and otherwise `Malformed` with what is wrong.
     pub(super) fn decode(self, bytes: Vec<u8>, most: u64) -> Result<Vec<u8>> {
         let long = || wrong("bytes", "are more than the elements take");
         match self {
@@ -83,6 +122,14 @@ impl Codec {
                 bytes.truncate(len);
                 Ok(bytes)
             }
+            #[cfg(feature = "pcodec")]
+            Self::Pcodec(numbers, _) => {
+                let most = usize::try_from(most).unwrap_or(usize::MAX); // a bound
+                sciformats_filters::pcodec::decode(numbers.element(), &bytes, most)
+                    .map_err(|fault| fault.at("chunk of Zarr", 0))
+            }
+            #[cfg(not(feature = "pcodec"))]
+            Self::Pcodec(..) => Err(without_pcodec()),
             #[cfg(feature = "blosc2")]
             Self::Blosc => {
                 use sciformats::cframe;
@@ -107,6 +154,11 @@ impl Codec {
 #[cfg(not(feature = "zstd"))]
 fn absent() -> Error {
     Error::unsupported("Zstandard in stores of Zarr, in a build without the feature `zstd`")
+}
+
+#[cfg(not(feature = "pcodec"))]
+fn without_pcodec() -> Error {
+    Error::unsupported("pcodec in stores of Zarr, in a build without the feature `pcodec`")
 }
 
 /// The checksum with the polynomial of Castagnoli, reflected: RFC 3720, section 12.1.
@@ -155,6 +207,21 @@ mod tests {
         }
         assert!(Codec::Gzip(1).decode(Codec::Gzip(1).encode(vec![7; 100]).unwrap(), 99).is_err());
         assert!(Codec::Crc32c.decode(vec![1, 2], 9).is_err());
+    }
+
+    #[cfg(feature = "pcodec")]
+    #[test]
+    fn numbers_of_pcodec_are_decoded_up_to_their_elements() {
+        let values: Vec<u8> = (0..4000i16).flat_map(|n| (n / 7).to_le_bytes()).collect();
+        let codec = Codec::Pcodec(Numbers::of(&ElementType::Int(2)).unwrap(), 8);
+        let stored = codec.encode(values.clone()).unwrap();
+        assert!(stored.len() < values.len() / 10);
+        assert_eq!(codec.decode(stored.clone(), 8000).unwrap(), values);
+        assert!(codec.decode(stored.clone(), 7999).is_err());
+        assert!(
+            codec.decode(stored[..40].to_vec(), 8000).is_err() && codec.decode(Vec::new(), 8000).is_err()
+        );
+        assert_eq!(Numbers::of(&ElementType::Int(1)), None);
     }
 
     #[cfg(feature = "blosc2")]

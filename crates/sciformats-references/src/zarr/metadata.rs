@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use sciformats::ElementType;
 use serde_json::{Map, Value, json};
 
-use super::codec::Codec;
+use super::codec::{Codec, Numbers};
 
 /// What the metadata of an array says, apart from its attributes.
 #[derive(Clone, Debug)]
@@ -196,6 +196,15 @@ fn sides(value: Option<&Value>, least: u64) -> Option<Vec<u64>> {
 fn codecs(all: &[Value], element: &ElementType) -> Result<(bool, Vec<Codec>), String> {
     let Some((first, rest)) = all.split_first() else { return Err("the codecs are missing".into()) };
     let (name, configuration) = extension(first)?;
+    // It takes the place of the codec that makes bytes of elements.
+    if name == "numcodecs.pcodec" || name == "pcodec" {
+        let numbers = Numbers::of(element).ok_or(format!("pcodec does not compress {element}"))?;
+        let mut all = vec![Codec::Pcodec(numbers, 8)];
+        for value in rest {
+            all.push(codec(value)?);
+        }
+        return Ok((false, all));
+    }
     let text = *element == ElementType::Text;
     let big = match (name, text) {
         ("bytes", false) => configuration.get("endian").and_then(Value::as_str) == Some("big"),
@@ -220,7 +229,7 @@ fn codec(value: &Value) -> Result<Codec, String> {
         "blosc" | "numcodecs.blosc" => Codec::Blosc,
         other => {
             return Err(format!(
-                "the codec {other} is unknown; blosc, gzip, zstd, crc32c and sharding_indexed are known"
+                "the codec {other} is unknown; blosc, gzip, pcodec, zstd, crc32c and sharding_indexed are known"
             ));
         }
     })

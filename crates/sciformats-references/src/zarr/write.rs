@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use sciformats::{ArrayInfo, ElementType, Error, File, Object, ObjectId, Range, Result, Slab};
 use serde_json::{Map, Value, json};
 
-use super::codec::Codec;
+use super::codec::{Codec, Numbers};
 use super::metadata::{data_type, without_arrays};
 use super::{METADATA, io};
 use crate::chunks::Chunks;
@@ -66,10 +66,14 @@ impl WriteOptions {
             "none" => None,
             "gzip" | "zlib" | "deflate" => Some(Codec::Gzip(level(9, 5)?)),
             "zstd" if cfg!(feature = "zstd") => Some(Codec::Zstd(i32::try_from(level(22, 3)?).unwrap_or(3))),
+            // The numbers are those of each array.
+            "pcodec" if cfg!(feature = "pcodec") => numbers(&"float64".into())
+                .map(|any| level(12, 8).map(|level| Codec::Pcodec(any, level)))
+                .transpose()?,
             other => {
                 return Err(Error::usage(
                     "filter",
-                    format!("is zstd, gzip or none in a store of Zarr, and not {other}"),
+                    format!("is zstd, gzip, pcodec or none in a store of Zarr, and not {other}"),
                 ));
             }
         })
@@ -169,18 +173,41 @@ impl Writer<'_> {
         Some(array.chunk_shape.iter().enumerate().map(side).collect())
     }
 
-    fn codecs(&self, text: bool) -> Vec<Value> {
-        let first = match text {
+    /// The codec of the chunks of an array; `None` if it has none, or elements that the codec does not compress.
+    fn codec_of(&self, array: &VirtualArray) -> Option<Codec> {
+        match self.codec {
+            Some(Codec::Pcodec(_, level)) => {
+                numbers(&array.dtype).map(|numbers| Codec::Pcodec(numbers, level))
+            }
+            codec => codec,
+        }
+    }
+
+    fn codecs(&self, array: &VirtualArray) -> Vec<Value> {
+        let first = match array.dtype.as_str() == Some("string") {
             true => json!({"name": "vlen-utf8"}),
             false => json!({"name": "bytes", "configuration": {"endian": "little"}}),
         };
-        let second = self.codec.map(|codec| match codec {
+        let codec = self.codec_of(array);
+        if let Some(Codec::Pcodec(_, level)) = codec {
+            let configuration = json!({
+                "level": level,
+                "mode_spec": "auto",
+                "delta_spec": "auto",
+                "paging_spec": "equal_pages_up_to",
+                "delta_encoding_order": null,
+                "equal_pages_up_to": 262_144,
+            });
+            return vec![json!({"name": "numcodecs.pcodec", "configuration": configuration})];
+        }
+        let second = codec.map(|codec| match codec {
             Codec::Gzip(level) => json!({"name": "gzip", "configuration": {"level": level}}),
             Codec::Zstd(level) => {
                 json!({"name": "zstd", "configuration": {"level": level, "checksum": false}})
             }
             Codec::Crc32c => json!({"name": "crc32c"}),
             Codec::Blosc => json!({"name": "blosc"}),
+            Codec::Pcodec(..) => json!({"name": "numcodecs.pcodec"}),
         });
         std::iter::once(first).chain(second).collect()
     }
@@ -204,7 +231,7 @@ impl Writer<'_> {
             index.clear();
             grid.index(number, &mut index);
             let bytes = match shards {
-                None => reading.chunk(&index)?.map(|bytes| self.encoded(bytes)).transpose()?,
+                None => reading.chunk(&index)?.map(|bytes| self.encoded(array, bytes)).transpose()?,
                 Some(shards) => self.shard(&reading, &index, shards)?,
             };
             let Some(bytes) = bytes else { continue };
@@ -217,8 +244,11 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn encoded(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
-        self.codec.map_or(Ok(bytes.clone()), |codec| codec.encode(bytes))
+    fn encoded(&self, array: &VirtualArray, bytes: Vec<u8>) -> Result<Vec<u8>> {
+        match self.codec_of(array) {
+            Some(codec) => codec.encode(bytes),
+            None => Ok(bytes),
+        }
     }
 
     /// The chunks of a shard one after another, and where each of them is; `None` if all are missing.
@@ -237,7 +267,7 @@ impl Writer<'_> {
             let outside = place.iter().zip(inner).zip(&reading.array.shape);
             let outside = outside.clone().any(|((at, side), length)| at.saturating_mul(*side) >= *length); // a bound
             let bytes = if outside { None } else { reading.chunk(&place)? };
-            match bytes.map(|bytes| self.encoded(bytes)).transpose()? {
+            match bytes.map(|bytes| self.encoded(reading.array, bytes)).transpose()? {
                 Some(bytes) => {
                     table.extend((out.len() as u64).to_le_bytes());
                     table.extend((bytes.len() as u64).to_le_bytes());
@@ -259,7 +289,6 @@ impl Sink for Writer<'_> {
     }
 
     fn array(&mut self, array: &VirtualArray) -> Result<()> {
-        let text = array.dtype.as_str() == Some("string");
         let shards = self.shards(array);
         let mut attributes = array.attributes.clone();
         // xarray reads this mark of a floating-point array as the base64 of eight bytes.
@@ -269,10 +298,10 @@ impl Sink for Writer<'_> {
             attributes.insert("_FillValue".into(), STANDARD.encode(mark.to_le_bytes()).into());
         }
         let codecs = match &shards {
-            None => self.codecs(text),
+            None => self.codecs(array),
             Some(_) => vec![json!({"name": "sharding_indexed", "configuration": {
                 "chunk_shape": array.chunk_shape,
-                "codecs": self.codecs(text),
+                "codecs": self.codecs(array),
                 "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}],
                 "index_location": "end",
             }})],
@@ -292,6 +321,22 @@ impl Sink for Writer<'_> {
         let folder = self.metadata(&array.path, &metadata)?;
         self.chunks(array, &folder, shards.as_deref())
     }
+}
+
+/// Returns the numbers of a data type; `None` if pcodec does not compress them.
+fn numbers(dtype: &Value) -> Option<Numbers> {
+    Numbers::of(&match dtype.as_str()? {
+        "int16" => ElementType::Int(2),
+        "int32" => ElementType::Int(4),
+        "int64" => ElementType::Int(8),
+        "uint16" => ElementType::UInt(2),
+        "uint32" => ElementType::UInt(4),
+        "uint64" => ElementType::UInt(8),
+        "float16" => ElementType::F16,
+        "float32" => ElementType::F32,
+        "float64" => ElementType::F64,
+        _ => return None,
+    })
 }
 
 fn number(value: &Value) -> Option<f64> {

@@ -209,7 +209,7 @@ impl Editor {
             tracked: options.track_order,
             time: options.time,
             registry: options.reading.registry.clone(),
-            threads: 0,
+            threads: options.reading.threads,
             file_space: None,
             btree_k: session.opened.context.btree_k,
             superblock: None,

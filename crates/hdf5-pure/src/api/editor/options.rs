@@ -36,7 +36,8 @@ pub struct EditOptions {
     pub track_order: bool,
     /// The time that is stored in new objects, in seconds since 1970.
     pub time: Option<u32>,
-    /// Options of reading the file: limits, filters, and which external files may be opened.
+    /// Options of reading the file: limits, filters, and which external files may be opened. The number of threads also holds
+    /// for the filters of chunks that are written.
     pub reading: OpenOptions,
     /// When the file is locked. By default the environment variable `HDF5_USE_FILE_LOCKING` says this.
     pub locking: Option<Locking>,

@@ -40,7 +40,27 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "SHAPE", value_parser = parse_shape)]
     pub(in crate::commands) shards: Option<Shape>,
     #[command(flatten)]
+    pub(super) round: Round,
+    #[command(flatten)]
     pub(in crate::commands) storage: Storage,
+}
+
+/// How floating-point numbers are rounded.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Round {
+    /// Round the floating-point numbers of an HDF5 file to this many bits of the significand, or to as many as keep a share of the
+    /// information that neighbours have about each other, such as `99%`, found for each dataset; `auto` is 99%
+    #[arg(long, value_name = "N|SHARE|auto", conflicts_with = "keep_digits", value_parser = parse_keep)]
+    keep_bits: Option<Rounding>,
+    /// Round the floating-point numbers of an HDF5 file to this many significant digits
+    #[arg(long, value_name = "N")]
+    keep_digits: Option<u8>,
+}
+
+impl Round {
+    pub(super) fn asked(&self) -> Option<Rounding> {
+        self.keep_bits.or_else(|| self.keep_digits.map(Rounding::Digits))
+    }
 }
 
 /// How a table is stored in HDF5.
@@ -94,25 +114,36 @@ pub(crate) struct Repack {
     /// Put all structures of an HDF5 file before its elements
     #[arg(long)]
     pub(super) metadata_first: bool,
-    /// Round the floating-point numbers of an HDF5 file to this many bits of the significand
-    #[arg(long, value_name = "N", conflicts_with = "keep_digits")]
-    pub(super) keep_bits: Option<u8>,
-    /// Round the floating-point numbers of an HDF5 file to this many significant digits
-    #[arg(long, value_name = "N")]
-    pub(super) keep_digits: Option<u8>,
+    #[command(flatten)]
+    pub(super) round: Round,
     #[command(flatten)]
     pub(super) storage: Storage,
 }
 
 impl Repack {
+    /// Returns the arguments that only round.
+    pub(super) fn rounding(files: Files, round: Round) -> Self {
+        Self {
+            files,
+            round,
+            lossy: false,
+            inline: false,
+            dry_run: false,
+            chunk: Vec::new(),
+            filter_of: Vec::new(),
+            page_size: None,
+            metadata_first: false,
+            storage: Storage::default(),
+        }
+    }
+
     /// Returns how the new file is written, without what the session knows.
     pub(super) fn options(&self) -> WriteOptions {
         let mut options = self.storage.options();
         options.inline = self.inline;
         options.page_size = self.page_size;
         options.metadata_first = self.metadata_first;
-        options.rounding =
-            self.keep_bits.map(Rounding::Bits).or_else(|| self.keep_digits.map(Rounding::Digits));
+        options.rounding = self.round.asked();
         // What is said of one path is one rule.
         let mut rule = |path: &str| {
             let known = options.rules.iter().position(|rule| rule.path == path.into());
@@ -141,10 +172,7 @@ impl Repack {
 
     /// Returns whether an option that only `repack` knows changes how elements are stored.
     pub(super) fn moves(&self) -> bool {
-        !self.chunk.is_empty()
-            || !self.filter_of.is_empty()
-            || self.keep_bits.is_some()
-            || self.keep_digits.is_some()
+        !self.chunk.is_empty() || !self.filter_of.is_empty() || self.round.asked().is_some()
     }
 }
 
@@ -208,10 +236,15 @@ impl Files {
     pub(super) fn to(&self, output: &Path) -> Self {
         Self { output: output.into(), ..self.clone() }
     }
+
+    /// Returns the same files with another one to read.
+    pub(super) fn from(&self, input: &Path) -> Self {
+        Self { input: input.into(), ..self.clone() }
+    }
 }
 
 /// How elements are stored.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(in crate::commands) struct Storage {
     /// The shape of chunks, such as `100,100`
     #[arg(long, value_name = "SHAPE", value_parser = parse_shape)]
@@ -294,6 +327,28 @@ fn parse_filter(text: &str) -> Result<(String, String, Option<u32>), String> {
     }
 }
 
+fn parse_keep(text: &str) -> Result<Rounding, String> {
+    const USUAL: u16 = 9900;
+    let wrong = "expected a number of bits, a share of the information such as 99% or 99.9%, or auto";
+    if text == "auto" {
+        return Ok(Rounding::Information(USUAL));
+    }
+    let rounding = match text.strip_suffix('%') {
+        None => Rounding::Bits(text.parse().map_err(|_| wrong)?),
+        Some(share) => {
+            let (whole, part) = share.split_once('.').unwrap_or((share, ""));
+            let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+            if !digits(whole) || !digits(part) || part.len() > 2 {
+                return Err(wrong.into());
+            }
+            let hundredths = format!("{whole}{part:0<2}");
+            Rounding::Information(hundredths.parse().map_err(|_| wrong)?)
+        }
+    };
+    rounding.check().map_err(|error| error.to_string())?;
+    Ok(rounding)
+}
+
 fn parse_shape(text: &str) -> Result<Shape, String> {
     let numbers = text.split([',', 'x']).map(|number| number.trim().parse().ok().filter(|&n: &u64| n > 0));
     let shape: Option<Vec<u64>> = numbers.collect();
@@ -315,6 +370,15 @@ mod tests {
         assert!(parse_chunk("/a").is_err());
         assert_eq!(parse_filter("/a=zstd:9"), Ok(("/a".into(), "zstd".into(), Some(9))));
         assert!(parse_filter("/a=zstd:x").is_err());
+        assert_eq!(parse_keep("7"), Ok(Rounding::Bits(7)));
+        assert_eq!(parse_keep("99.5%"), Ok(Rounding::Information(9950)));
+        assert_eq!(
+            (parse_keep("auto"), parse_keep("9%")),
+            (Ok(Rounding::Information(9900)), parse_keep("9.00%"))
+        );
+        for wrong in ["", "0", "53", "0%", "100%", "99.999%", "-1%", "+9%", "9.9.%", "%", "all"] {
+            assert!(parse_keep(wrong).is_err(), "{wrong}");
+        }
         assert!(parse_shape("3,,4").is_err() && parse_shape("0").is_err() && parse_shape("").is_err());
     }
 }

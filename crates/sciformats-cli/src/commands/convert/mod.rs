@@ -15,10 +15,10 @@ use sciformats::{Blame, Error, File, Format};
 use sciformats_convert::convert::{Counts, Loss, Options, Plan};
 use sciformats_core::bound;
 
-use self::args::{Convert, Files, Target};
+use self::args::{Convert, Files, Repack, Target};
 use super::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome, advice};
-use crate::interrupt;
+use crate::interrupt::{self, Passing};
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
 use crate::output::{is_stdout, through_file};
 use crate::session::Session;
@@ -29,6 +29,9 @@ pub(super) use repack::run as repack;
 const SHOWN: usize = 20;
 
 pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
+    if args.round.asked().is_some() {
+        return rounding(args, session);
+    }
     if let Some(answer) = super::zarr::run(args, session)? {
         return Ok(answer);
     }
@@ -119,6 +122,33 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     let end = Written { file: &args.files, written: true, checked, losses, notes: &[] };
     conclude(&mut out, &plan, end, session)?;
     Ok(Answer::of(checked != Some(false)))
+}
+
+/// Converts into an HDF5 file aside, and rounds its numbers on their way to the new file.
+fn rounding(args: &Convert, session: &Session) -> Outcome {
+    let hdf5 = || {
+        let target = args.to.or_else(|| Format::expected_of(&args.files.output).map(Target::Format));
+        target == Some(Target::Format(Format::Hdf5))
+    };
+    if !hdf5() {
+        return Err(Failure::Usage(
+            "only the numbers of a new HDF5 file are rounded, and OUT is none".into(),
+        ));
+    }
+    let mut args = args.clone();
+    let round = std::mem::take(&mut args.round);
+    if args.dry_run {
+        return run(&args, session);
+    }
+    let folder = Passing::new()?;
+    let whole = folder.path().join("whole.h5");
+    let first =
+        Convert { files: args.files.to(&whole), to: Some(Target::Format(Format::Hdf5)), ..args.clone() };
+    let answer = run(&first, &session.quietly())?;
+    if !whole.exists() {
+        return Ok(answer);
+    }
+    repack(&Repack::rounding(args.files.from(&whole), round), session)
 }
 
 /// Returns the format to write.

@@ -9,9 +9,9 @@ use sciformats::model::Value;
 use sciformats::{File, Format};
 use sciformats_convert::compare::{self, Pattern, compare};
 use sciformats_convert::convert::Loss;
-use sciformats_convert::sink::WriteOptions;
+use sciformats_convert::sink::{Rounding, WriteOptions};
 
-use super::args::{Convert, Files, Repack, Storage};
+use super::args::{Convert, Files, Repack, Round, Storage};
 use super::{broken, size};
 use crate::commands::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome};
@@ -63,6 +63,7 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     let asked = options(args, session);
     let notes = sciformats_convert::repack::changes(&file, &new_file, &asked);
     let notes = notes.map_err(|error| broken(&args.files, &error))?;
+    let rounded = rounded(args, &new_file).map_err(|error| broken(&args.files, &error))?;
     drop(new_file);
     let after = size(new);
     let written = summary.is_same() && !args.dry_run;
@@ -77,6 +78,9 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
         line.value("file", path.as_str()).value("same", summary.is_same());
         line.value("before", before).value("after", after).value("written", written);
         noted(&mut line, &notes);
+        if args.round.asked().is_some() {
+            line.raw("rounded", &kept(&rounded));
+        }
         writeln!(out, "{}", line.finish())?;
     } else if let Some(difference) = first {
         let path = look::safe(&path);
@@ -91,10 +95,26 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
         let path = look::safe(&path);
         let end = if written { "written and checked" } else { "can be written, and would hold the same" };
         super::notes(&mut out, &notes)?;
+        told(&mut out, &rounded)?;
         writeln!(out, "{TITLE}{path}{TITLE:#}: {WELL}{end}{WELL:#}  {FAINT}{sizes}{FAINT:#}")?;
     }
     out.flush()?;
     Ok(Answer::of(summary.is_same()))
+}
+
+/// The arrays that were rounded, for programs.
+fn kept(rounded: &[(String, Rounding)]) -> String {
+    let objects = rounded.iter().map(|(path, rounding)| {
+        let mut object = JsonObject::new();
+        object.value("path", path.as_str());
+        match rounding {
+            Rounding::Digits(digits) => object.value("digits", u64::from(*digits)),
+            Rounding::Bits(bits) => object.value("bits", u64::from(*bits)),
+            Rounding::Information(_) => &mut object,
+        };
+        object.finish()
+    });
+    format!("[{}]", objects.collect::<Vec<_>>().join(","))
 }
 
 /// The result of `convert` into the format that the file already has.
@@ -175,6 +195,7 @@ fn rescue(args: &Repack, format: Format) -> Convert {
         check: false,
         dry_run: args.dry_run,
         shards: None,
+        round: Round::default(),
         storage: args.storage.clone(),
         #[cfg(feature = "tables")]
         form: None,
@@ -189,17 +210,51 @@ fn storage_too(storage: &Storage, inline: bool) -> compare::Options {
     compare::Options::exact().with_stored(true).with_storage(stays)
 }
 
-/// Compares what must stay the same. Numbers that were rounded may differ within the bound of the rounding, and an attribute tells
-/// of it.
+/// Compares what must stay the same. Numbers that were rounded may differ within the bound of the rounding of which an attribute tells.
 fn compared(args: &Repack) -> compare::Options {
     let options = storage_too(&args.storage, args.inline || args.moves());
-    match args.options().rounding {
-        Some(rounding) => {
-            let told = format!("*@{}", rounding.attribute().0);
-            options.with_rtol(rounding.relative_error()).with_ignore([told.as_str()])
+    match args.round.asked() {
+        Some(_) => {
+            let told = Rounding::ATTRIBUTES.map(|name| format!("*@{name}"));
+            options.with_rounded(true).with_ignore(told.iter().map(String::as_str))
         }
         None => options,
     }
+}
+
+/// Returns the arrays of a new file that were rounded, and what is kept of their numbers.
+fn rounded(args: &Repack, file: &File) -> sciformats::Result<Vec<(String, Rounding)>> {
+    let mut found = Vec::new();
+    if args.round.asked().is_none() {
+        return Ok(found);
+    }
+    for array in file.arrays() {
+        let array = array?;
+        for name in Rounding::ATTRIBUTES {
+            if let Some(rounding) = array.attr(name)?.and_then(|value| Rounding::told(name, value)) {
+                found.push((array.path().to_owned(), rounding));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Tells to what the numbers of arrays were rounded.
+fn told(out: &mut impl Write, rounded: &[(String, Rounding)]) -> std::io::Result<()> {
+    for (path, rounding) in rounded {
+        let kept = match rounding {
+            Rounding::Digits(digits) => look::count(u64::from(*digits), "digit"),
+            Rounding::Bits(bits) => look::count(u64::from(*bits), "bit") + " of the significand",
+            Rounding::Information(_) => continue,
+        };
+        let error = rounding.relative_error();
+        let path = look::safe(path);
+        writeln!(
+            out,
+            "  rounds  {path} to {kept}  {FAINT}the relative error is at most {error:.1e}{FAINT:#}"
+        )?;
+    }
+    Ok(())
 }
 
 /// Reports what the new file would lack.

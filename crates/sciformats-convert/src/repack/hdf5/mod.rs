@@ -33,7 +33,8 @@ use hdf5_pure::{Address, Attribute, CreateOptions, Dataset, Node, ObjectId, Writ
 use self::elements::{Kept, Stored};
 pub use self::hollow::Hollow;
 pub use self::joined::Joined;
-use self::rounder::Rounder;
+use self::rounder::Measured;
+pub(crate) use self::rounder::Rounder;
 pub(super) use self::structures::changes;
 use crate::compare::{Pattern, is_selected};
 use crate::convert::Loss;
@@ -124,7 +125,9 @@ fn attempt<T>(
     });
     let moved = super::is_moved(input, output);
     let unfolding = file.writing();
+    let measured = Measured::default();
     let job = Job {
+        measured: &measured,
         file,
         source,
         select,
@@ -150,6 +153,8 @@ fn attempt<T>(
 
 /// What is to be done.
 struct Job<'a> {
+    /// How many bits of datasets are kept.
+    measured: &'a Measured,
     file: &'a File,
     source: &'a hdf5_pure::File,
     /// The patterns of the objects to write; everything is written if there are none.
@@ -235,6 +240,7 @@ impl Job<'_> {
             ways: HashSet::new(),
             places: None,
             lost: Vec::new(),
+            rounded: HashSet::new(),
         };
         copy.all()
     }
@@ -285,6 +291,8 @@ struct Copy<'a> {
     /// selected.
     places: Option<HashSet<String>>,
     lost: Vec<Loss>,
+    /// The datasets that were rounded. What their attributes told of an earlier rounding holds no more.
+    rounded: HashSet<Address>,
 }
 
 impl Copy<'_> {
@@ -448,6 +456,9 @@ impl Copy<'_> {
     ) -> Result<()> {
         let unnamed = || Error::unsupported("an attribute without a name");
         let name = text(attribute.name().ok_or_else(unnamed)?)?;
+        if Rounding::ATTRIBUTES.contains(&name) && self.rounded.contains(&of) {
+            return Ok(());
+        }
         let stored = Stored::new(self.job.source, attribute.datatype()?)?;
         let shape = match attribute.dataspace()? {
             Dataspace::Null => None,
@@ -487,9 +498,12 @@ impl Copy<'_> {
             Err(builder) => storage::placed(builder, dataset, (&options, self.job.hollow.is_some()))?,
         };
         let id = builder.create_encoded()?.id();
-        if let (Some(rounding), true) = (options.rounding, Rounder::of(dataset, &options)?.is_some()) {
-            let (name, value) = rounding.attribute();
-            self.writer.attribute(id, name, value)?;
+        if let Some(rounder) = job.measured.rounder(dataset, &options)? {
+            let rounding = rounder.rounding();
+            if let Rounding::Bits(number) | Rounding::Digits(number) = rounding {
+                self.writer.attribute(id, rounding.attribute(), i32::from(number))?;
+            }
+            self.rounded.insert(dataset.address());
         }
         if stored.refers() {
             self.arrays.push((id, dataset.clone()));

@@ -12,7 +12,6 @@ use sciformats_core::{Slab, bound};
 
 use super::elements::Stored;
 use super::regions::{Parts, Plan, Scratch, gather, plan};
-use super::rounder::Rounder;
 use super::{Copy, Guess, Job};
 use crate::sink::hdf5_encode::References;
 use crate::sink::{WriteOptions, hdf5_filters};
@@ -181,7 +180,7 @@ impl Copy<'_> {
         }
         let options = job.of(dataset)?;
         let stored = Stored::new(job.source, dataset.datatype())?;
-        let rounder = Rounder::of(dataset, &options)?;
+        let rounder = job.measured.rounder(dataset, &options)?;
         let sparse = Sparse::of(dataset)?;
         let (mut writer, places) = (self.writer.open_id(id)?, self.places.as_ref());
         let stays = stored.is_direct() && rounder.is_none() && stays(dataset, writer.filters()?, &options)?;
