@@ -368,6 +368,11 @@ impl Column {
         }
     }
 
+    /// Returns whether its values are those of an object that leads to other arrays, such as an object of MATLAB.
+    pub fn is_object(&self) -> bool {
+        matches!(&self.cells, Cells::Variable(variable) if variable.elsewhere().is_some())
+    }
+
     /// Returns the type of its values for people.
     pub fn type_name(&self) -> String {
         let decoded = |decoding: &Decoding, element: &ElementType| match decoding {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sciformats::{ArrayInfo, Error, Object};
-use sciformats_conventions::{Variable, type_name};
+use sciformats_conventions::{Table, Variable, type_name};
 
 use super::meant::{self, Glance, Meant, is_time};
 use crate::commands::json::JsonObject;
@@ -53,6 +53,24 @@ pub(super) fn array(info: &ArrayInfo, meant: Option<&Meant>, style: Style) -> Ve
     cells.push(Cell::new(FAINT, logical.unwrap_or_default()));
     cells.push(said(meant, &look::safe(&notes.join(", "))));
     cells
+}
+
+/// Returns the cells after the name of an array that stands for a table.
+pub(super) fn of_table(info: &ArrayInfo, what: &str, table: &Table) -> Vec<Cell> {
+    let columns = table.all_columns().count() as u64;
+    let rows = look::count(table.rows, "row");
+    let extent = if super::meant::has_columns(table) {
+        format!("{rows}, {}", look::count(columns, "column"))
+    } else {
+        look::count(table.rows, "cell")
+    };
+    let size = info.stored.or(info.logical()).map(look::size).unwrap_or_default();
+    vec![
+        Cell::new(TYPE, look::safe(what)),
+        Cell::new(SHAPE, extent),
+        Cell::new(PLAIN, size).unbroken(),
+        Cell::default(),
+    ]
 }
 
 /// Describes the values of an array, such as `float32 ← int16, K`. The units of dates are shown beside the

@@ -376,3 +376,120 @@ impl Budget {
         done
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sciformats::memory::{Memory, MemoryArray, array, texts};
+    use sciformats::{File, Format, ObjectId};
+
+    use super::*;
+    use crate::Dataset;
+
+    fn of_class(tree: &mut Memory, node: ObjectId, class: &str) {
+        tree.attribute(node, "MATLAB_class", texts(&[], &[class]));
+    }
+
+    fn array_of(tree: &mut Memory, group: ObjectId, (name, class): (&str, &str), array: MemoryArray) -> ObjectId {
+        let node = tree.array(group, name, array);
+        of_class(tree, node, class);
+        node
+    }
+
+    fn cells(tree: &mut Memory, group: ObjectId, (name, class): (&str, &str), paths: &[&str]) {
+        let mut found = texts(&[1, paths.len() as u64], paths);
+        found.info.element = ElementType::Reference;
+        array_of(tree, group, (name, class), found);
+    }
+
+    fn object(tree: &mut Memory, (name, class): (&str, &str), words: &[u32]) {
+        let node = array_of(tree, tree.root(), (name, class), array::<u32>(&[1, words.len() as u64], words));
+        tree.attribute(node, "MATLAB_object_decode", array::<i32>(&[], &[3]));
+    }
+
+    /// The objects of [`metadata::tests::BYTES`]: one of the class `p.C`, and a list of texts.
+    fn file(metadata: &[u8]) -> Dataset {
+        let mut tree = Memory::new(Format::Hdf5);
+        let root = tree.root();
+        let refs = tree.group(root, "#refs#");
+        let length = metadata.len() as u64;
+        array_of(&mut tree, refs, ("m", "uint8"), array::<u8>(&[1, length], metadata));
+        let words = [1, 2, 2, 1, 1, u64::MAX, 0x61];
+        array_of(&mut tree, refs, ("any", "uint64"), array::<u64>(&[7, 1], &words));
+        // The property `a` of the object is the other object.
+        array_of(&mut tree, refs, ("a", "uint32"), array::<u32>(&[1, 6], &[MAGIC, 2, 1, 1, 2, 2]));
+        let defaults = tree.group(refs, "d");
+        of_class(&mut tree, defaults, "struct");
+        array_of(&mut tree, defaults, ("a", "double"), array::<f64>(&[1, 1], &[9.0]));
+        array_of(&mut tree, defaults, ("kept", "double"), array::<f64>(&[1, 1], &[7.5]));
+        cells(&mut tree, refs, ("last", "cell"), &["/#refs#/m", "/#refs#/d"]);
+        let place = tree.group(root, "#subsystem#");
+        let paths = ["m", "none", "any", "a", "none", "none", "last"].map(|name| format!("/#refs#/{name}"));
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        cells(&mut tree, place, ("MCOS", "FileWrapper__"), &paths);
+        object(&mut tree, ("text", "string"), &[MAGIC, 2, 1, 1, 2, 2]);
+        object(&mut tree, ("thing", "p.C"), &[MAGIC, 2, 1, 1, 1, 1]);
+        object(&mut tree, ("several", "p.C"), &[MAGIC, 2, 2, 1, 1, 0, 1]);
+        object(&mut tree, ("wrong", "p.C"), &[MAGIC, 2, 1, 1, 9, 1]);
+        object(&mut tree, ("none", "string"), &[MAGIC, 2, 0, 0, 2]);
+        object(&mut tree, ("java", "java.util.Date"), &[MAGIC, 2, 1, 1, 1, 1]);
+        Dataset::new(File::from(tree))
+    }
+
+    fn column(data: &Dataset, path: &str, name: &str) -> Vec<Option<String>> {
+        let table = data.table(path).unwrap();
+        let column = table.columns.iter().find(|column| column.name == name).unwrap();
+        column.read(0, table.rows).unwrap().cells().unwrap()
+    }
+
+    #[test]
+    fn objects_and_their_properties() {
+        let data = file(metadata::tests::BYTES);
+        let text = data.variable("/text").unwrap();
+        assert_eq!((text.shape(), text.kind_name().as_str()), (vec![2, 1], "string"));
+        assert_eq!(text.read().unwrap().cells().unwrap(), [Some("a".into()), None]);
+        // As it is stored, it is a reference.
+        assert_eq!(data.clone().raw().variable("/text").unwrap().shape(), [1, 6]);
+        let one = |text: &str| vec![Some(text.to_owned())];
+        assert_eq!(column(&data, "/thing", "a"), one("a "));
+        assert_eq!(column(&data, "/thing", "kept"), one("7.5"));
+        assert_eq!(column(&data, "/thing", "b"), one("7"));
+        assert_eq!(column(&data, "/thing", "C"), one("p"));
+        assert_eq!(column(&data, "/several", "kept"), [Some("7.5".into()), None]);
+        assert_eq!(data.variable("/none").unwrap().shape(), [0, 0]);
+        // A property is an object too.
+        assert_eq!(data.variable("/#refs#/a").unwrap().shape(), [2, 1]);
+    }
+
+    #[test]
+    fn errors_say_where() {
+        let data = file(metadata::tests::BYTES);
+        let told = |path: &str| data.meaning(path).unwrap_err().to_string();
+        assert_eq!(
+            told("/wrong"),
+            "malformed metadata of MATLAB's objects at offset 0x88: number of an object is 9, out of bounds (end 3) \
+             (in \"/#subsystem#/MCOS\")"
+        );
+        assert!(told("/java").starts_with("an object of the class java.util.Date: only Java"), "{}", told("/java"));
+        let cut = file(&metadata::tests::BYTES[..30]);
+        let told = cut.meaning("/thing").unwrap_err().to_string();
+        assert!(told.contains("offset 0x1c: end of a region is truncated"), "{told}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_panic(at in 0usize..272, byte: u8) {
+            let mut bytes = metadata::tests::BYTES.to_vec();
+            bytes[at] = byte;
+            let data = file(&bytes);
+            for path in ["/text", "/thing", "/several", "/none", "/#refs#/a"] {
+                match data.meaning(path) {
+                    Ok(Some(Meaning::Variable(variable))) => drop(variable.read()),
+                    Ok(Some(Meaning::Table(table))) => {
+                        table.columns.iter().for_each(|column| drop(column.read(0, table.rows)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
