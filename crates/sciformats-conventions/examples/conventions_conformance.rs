@@ -233,7 +233,8 @@ fn values(found: &Values, expected: &Value, folder: &Path) -> Outcome {
         let cells = found.cells().map_err(shown)?;
         let wanted: Vec<Option<String>> = texts.iter().map(|text| text.as_str().map(str::to_owned)).collect();
         for (at, (cell, wanted)) in cells.iter().zip(&wanted).enumerate() {
-            let (cell_of, wanted_of) = (cell.as_deref().unwrap_or_default(), wanted.as_deref().unwrap_or_default());
+            let (cell_of, wanted_of) =
+                (cell.as_deref().unwrap_or_default(), wanted.as_deref().unwrap_or_default());
             // The end of such a text is not determined.
             let begins = wanted_of.strip_suffix('…').is_some_and(|start| cell_of.starts_with(start));
             if cell_of != wanted_of && !begins {

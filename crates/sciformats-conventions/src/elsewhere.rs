@@ -41,7 +41,10 @@ impl How {
     }
 
     /// Values that are computed from the elements of an array.
-    pub(crate) fn array(of: Variable, then: impl Fn(Values) -> Result<Values> + Send + Sync + 'static) -> Self {
+    pub(crate) fn array(
+        of: Variable,
+        then: impl Fn(Values) -> Result<Values> + Send + Sync + 'static,
+    ) -> Self {
         Self::Array(Box::new(of), Box::new(then))
     }
 }

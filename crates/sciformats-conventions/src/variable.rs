@@ -193,12 +193,17 @@ impl Variable {
 
     /// Creates a variable whose values are not the elements of the array that stands for it. If there is only one
     /// value, it has no dimensions.
-    pub(crate) fn of_elsewhere(node: &Node, elsewhere: Elsewhere, decoding: Decoding) -> Result<Option<Self>> {
+    pub(crate) fn of_elsewhere(
+        node: &Node,
+        elsewhere: Elsewhere,
+        decoding: Decoding,
+    ) -> Result<Option<Self>> {
         // A group has no elements.
         let info = node.info()?.unwrap_or_else(|| ArrayInfo::new(elsewhere.element.clone(), []));
         let Some(variable) = Self::plain(node, info) else { return Ok(None) };
         let sides = elsewhere.shape.iter().map(|&length| Dimension::unnamed(length));
-        let dimensions = if elsewhere.shape.iter().all(|&side| side == 1) { Vec::new() } else { sides.collect() };
+        let dimensions =
+            if elsewhere.shape.iter().all(|&side| side == 1) { Vec::new() } else { sides.collect() };
         Ok(Some(Self { dimensions, decoding, elsewhere: Some(Arc::new(elsewhere)), ..variable }))
     }
 
@@ -263,7 +268,8 @@ impl Variable {
     /// Returns the variable with its stored values. Dimensions keep their names if they are the stored ones.
     pub(crate) fn undecoded(self) -> Self {
         let Some(plain) = Self::plain(&self.node, self.info.clone()) else { return self };
-        let same = self.order == Order::Same && self.dimensions.len() == plain.dimensions.len();
+        let stored = self.order == Order::Same && self.elsewhere.is_none();
+        let same = stored && self.dimensions.len() == plain.dimensions.len();
         let dimensions = if same { self.dimensions } else { plain.dimensions };
         // A value that is no array is always the same.
         let held = self.held.filter(|_| self.info.shape.as_ref().is_some_and(Vec::is_empty));

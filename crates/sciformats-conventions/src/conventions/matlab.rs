@@ -561,8 +561,9 @@ mod tests {
         let n = tree.array(tree.root(), "n", array::<u32>(&[1, 1], &[7]));
         of_class(&mut tree, n, "uint32");
         let data = Dataset::new(File::from(tree));
-        let error = data.meaning("/t").unwrap_err().to_string();
-        assert!(error.contains("objects of MATLAB") && error.contains("/#subsystem#/MCOS"), "{error}");
+        let error = data.meaning("/t").unwrap_err();
+        assert_eq!(error.to_string(), "malformed objects of MATLAB at offset 0x0: cell array is missing");
+        assert_eq!(error.object(), Some("/#subsystem#/MCOS"));
         assert!(data.variable("/n").is_ok());
         // The file itself is known, and what it contains is named.
         let outline = data.outline().unwrap();

@@ -37,7 +37,11 @@ pub(super) fn meant(data: &Dataset, (path, id): (&str, ObjectId), glance: bool) 
 
 /// Returns the table that an array stands for, and what it is, such as a table or a list of cells of MATLAB. Records
 /// say themselves what their columns are.
-pub(super) fn table(data: &Dataset, (path, id): (&str, ObjectId), info: &ArrayInfo) -> Option<(String, Table)> {
+pub(super) fn table(
+    data: &Dataset,
+    (path, id): (&str, ObjectId),
+    info: &ArrayInfo,
+) -> Option<(String, Table)> {
     if matches!(info.element, ElementType::Compound(_)) {
         return None;
     }

@@ -230,7 +230,8 @@ impl<W: Write> List<'_, W> {
             let index = if at < table.index.len() { "index" } else { "" };
             let told = column.description.as_deref().unwrap_or_default();
             let told = Cell::new(PLAIN, look::safe(&look::clipped(told, 60)));
-            self.table.row(&mut self.out, vec![name, values, Cell::new(SHAPE, index), Cell::default(), told])?;
+            self.table
+                .row(&mut self.out, vec![name, values, Cell::new(SHAPE, index), Cell::default(), told])?;
         }
         if left > 0 {
             let more = format!("{lead}└── … {} more; --all lists them", look::count(left as u64, "column"));

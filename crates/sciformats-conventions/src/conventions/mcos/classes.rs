@@ -12,8 +12,8 @@ use sciformats::{Datum, Decoder, ElementType, Range, Result, Slab};
 use sciformats_core::FaultKind;
 
 use super::{Object, PLACE, elements, fault, strings, times};
-use crate::conventions::matlab;
 use crate::convention::Meaning;
+use crate::conventions::matlab;
 use crate::decoding::Decoding;
 use crate::elsewhere::{Elsewhere, How};
 use crate::node::Node;
@@ -28,7 +28,9 @@ fn words(node: &Node) -> Result<Vec<u64>> {
 
 /// Returns the first numbers of a row.
 fn first_words(node: &Node) -> Result<Vec<u64>> {
-    let Some(info) = node.info()?.filter(|info| info.element == ElementType::UInt(8)) else { return Ok(Vec::new()) };
+    let Some(info) = node.info()?.filter(|info| info.element == ElementType::UInt(8)) else {
+        return Ok(Vec::new());
+    };
     let shape = info.shape.as_deref().unwrap_or_default();
     let most = strings::DIMENSIONS + 2;
     let slab = Slab::new(shape, shape.iter().map(|&side| Range::new(0, side.min(most))).collect::<Vec<_>>())?;
@@ -46,7 +48,9 @@ pub(super) fn string(of: &Object<'_>) -> Result<Option<Variable>> {
     let within = |error: sciformats::Error| error.within(None, Some(node.path()));
     // Without texts there may be no numbers at all.
     let shape = match first_words(&node)? {
-        words if words.is_empty() || node.number("MATLAB_empty")?.is_some_and(|mark| mark != 0.0) => vec![0, 0],
+        words if words.is_empty() || node.number("MATLAB_empty")?.is_some_and(|mark| mark != 0.0) => {
+            vec![0, 0]
+        }
         words => strings::shape(&words).map_err(within)?,
     };
     let big = of.big;
@@ -58,7 +62,8 @@ pub(super) fn string(of: &Object<'_>) -> Result<Option<Variable>> {
         let texts = strings::parse(&words(&node)?, big);
         texts.map(Values::Text).map_err(|error| error.within(None, Some(node.path())))
     };
-    let elsewhere = Elsewhere { shape, element: ElementType::Text, kind: "string".into(), how: How::all(read) };
+    let elsewhere =
+        Elsewhere { shape, element: ElementType::Text, kind: "string".into(), how: How::all(read) };
     Variable::of_elsewhere(of.node, elsewhere, Decoding::Stored)
 }
 
@@ -72,10 +77,16 @@ pub(super) fn categorical(of: &Object<'_>) -> Result<Option<Variable>> {
     };
     let codes = matlab::numbers(of.needed(structure, "codes")?)?;
     let path = codes.path().to_owned();
-    categories(of.node, codes, (names, ordered), move |code| match code {
-        0 => Ok(None),
-        code => Ok(Some(code - 1)),
-    }, (structure, path))
+    categories(
+        of.node,
+        codes,
+        (names, ordered),
+        move |code| match code {
+            0 => Ok(None),
+            code => Ok(Some(code - 1)),
+        },
+        (structure, path),
+    )
 }
 
 /// Returns a variable whose numbers are places in a list of names, after `place` has been applied to them.
@@ -98,7 +109,8 @@ fn categories(
                 Datum::Float(number, _) => whole(number),
                 other => other.to_i128().and_then(|code| u64::try_from(code).ok()),
             };
-            let negative = || fault(structure, "code", FaultKind::Rule("is no place in the list of names"), &path);
+            let negative =
+                || fault(structure, "code", FaultKind::Rule("is no place in the list of names"), &path);
             let at = place(code.ok_or_else(negative)?)?;
             let kind = FaultKind::OutOfBounds { found: at.unwrap_or_default(), end: names.len() as u64 };
             codes.push(match at {

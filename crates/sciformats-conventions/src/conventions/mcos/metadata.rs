@@ -143,7 +143,12 @@ impl Metadata {
     }
 
     /// Returns the offset of an entry in a region of entries of one size.
-    fn entry(&self, what: &'static str, number: u32, (from, to, size_of): (usize, usize, usize)) -> Result<usize> {
+    fn entry(
+        &self,
+        what: &'static str,
+        number: u32,
+        (from, to, size_of): (usize, usize, usize),
+    ) -> Result<usize> {
         let count = to.saturating_sub(from) / size_of; // a bound: the ends are in order
         let at = size(number);
         if at == 0 || at >= count {
@@ -282,8 +287,11 @@ pub(crate) mod tests {
         assert_eq!((metadata.version, metadata.names.len()), (4, 6));
         assert_eq!(metadata.class(1).unwrap(), "p.C");
         assert_eq!(metadata.class(2).unwrap(), "string");
-        let properties =
-            [("a".to_owned(), Slot::Cell(1)), ("b".to_owned(), Slot::Number(7)), ("C".into(), Slot::Name("p".into()))];
+        let properties = [
+            ("a".to_owned(), Slot::Cell(1)),
+            ("b".to_owned(), Slot::Number(7)),
+            ("C".into(), Slot::Name("p".into())),
+        ];
         assert_eq!(metadata.object(1).unwrap(), (1, properties.to_vec()));
         assert_eq!(metadata.object(2).unwrap(), (2, vec![("any".to_owned(), Slot::Cell(0))]));
         for number in [0, 3, u32::MAX] {
@@ -293,7 +301,8 @@ pub(crate) mod tests {
 
     #[test]
     fn the_other_order_of_bytes() {
-        let turned = |part: &[u8]| part.chunks(4).flat_map(|four| four.iter().rev().copied()).collect::<Vec<u8>>();
+        let turned =
+            |part: &[u8]| part.chunks(4).flat_map(|four| four.iter().rev().copied()).collect::<Vec<u8>>();
         let bytes = [turned(&BYTES[..40]), BYTES[40..64].to_vec(), turned(&BYTES[64..])].concat();
         let metadata = Metadata::parse(bytes).unwrap();
         assert!(metadata.big);
@@ -315,9 +324,15 @@ pub(crate) mod tests {
         assert_eq!(wrong(12, 50), format!("{told} 0xc: end of a region is out of order"));
         assert_eq!(wrong(29, 9), format!("{told} 0x1c: end of a region is 2312, out of bounds (end 272)"));
         assert_eq!(wrong(84, 99), format!("{told} 0x54: number of a name is 99, out of bounds (end 7)"));
-        assert_eq!(wrong(176, 9), format!("{told} 0xb0: properties of an object is 9, out of bounds (end 2)"));
+        assert_eq!(
+            wrong(176, 9),
+            format!("{told} 0xb0: properties of an object is 9, out of bounds (end 2)")
+        );
         assert_eq!(wrong(216, 9), format!("{told} 0xd8: number of properties is 9, out of bounds (end 3)"));
-        assert_eq!(wrong(224, 9), format!("{told} 0xe0: kind of a property is 9 (0x9), which is not defined"));
+        assert_eq!(
+            wrong(224, 9),
+            format!("{told} 0xe0: kind of a property is 9 (0x9), which is not defined")
+        );
     }
 
     proptest! {

@@ -175,7 +175,8 @@ impl Subsystem {
                 Slot::Cell(number) => {
                     let path = usize::try_from(number).ok().and_then(|number| self.cells.get(number));
                     let kind = FaultKind::OutOfBounds { found: number.into(), end: self.cells.len() as u64 };
-                    let path = path.ok_or_else(|| fault("objects of MATLAB", "number of a cell", kind, PLACE))?;
+                    let path =
+                        path.ok_or_else(|| fault("objects of MATLAB", "number of a cell", kind, PLACE))?;
                     let lost = || fault("objects of MATLAB", "cell", FaultKind::Rule("is missing"), path);
                     Property::Node(root.at(path)?.ok_or_else(lost)?)
                 }
@@ -195,7 +196,9 @@ pub(super) fn is_reference(node: &Node, class: &str) -> Result<bool> {
     if class != "uint32" || !node.path().starts_with("/#refs#/") {
         return Ok(false);
     }
-    let Some(info) = node.info()?.filter(|info| info.element == ElementType::UInt(4)) else { return Ok(false) };
+    let Some(info) = node.info()?.filter(|info| info.element == ElementType::UInt(4)) else {
+        return Ok(false);
+    };
     // A column, whose dimensions are stored in reverse.
     let Some(&[1, length]) = info.shape.as_deref() else { return Ok(false) };
     if length < 5 {
@@ -389,7 +392,12 @@ mod tests {
         tree.attribute(node, "MATLAB_class", texts(&[], &[class]));
     }
 
-    fn array_of(tree: &mut Memory, group: ObjectId, (name, class): (&str, &str), array: MemoryArray) -> ObjectId {
+    fn array_of(
+        tree: &mut Memory,
+        group: ObjectId,
+        (name, class): (&str, &str),
+        array: MemoryArray,
+    ) -> ObjectId {
         let node = tree.array(group, name, array);
         of_class(tree, node, class);
         node
@@ -466,10 +474,14 @@ mod tests {
         let told = |path: &str| data.meaning(path).unwrap_err().to_string();
         assert_eq!(
             told("/wrong"),
-            "malformed metadata of MATLAB's objects at offset 0x88: number of an object is 9, out of bounds (end 3) \
-             (in \"/#subsystem#/MCOS\")"
+            "malformed metadata of MATLAB's objects at offset 0x88: number of an object is 9, out of bounds (end 3)"
         );
-        assert!(told("/java").starts_with("an object of the class java.util.Date: only Java"), "{}", told("/java"));
+        assert_eq!(data.meaning("/wrong").unwrap_err().object(), Some(PLACE));
+        assert!(
+            told("/java").starts_with("an object of the class java.util.Date: only Java"),
+            "{}",
+            told("/java")
+        );
         let cut = file(&metadata::tests::BYTES[..30]);
         let told = cut.meaning("/thing").unwrap_err().to_string();
         assert!(told.contains("offset 0x1c: end of a region is truncated"), "{told}");

@@ -40,7 +40,8 @@ impl Reference {
         let fault = |field, kind, at: usize| -> Error {
             Fault::new(field, kind).at("reference to objects of MATLAB", at as u64 * 4)
         };
-        let word = |field, at: usize| words.get(at).copied().ok_or_else(|| fault(field, FaultKind::Truncated, at));
+        let word =
+            |field, at: usize| words.get(at).copied().ok_or_else(|| fault(field, FaultKind::Truncated, at));
         if word("signature", 0)? != MAGIC {
             return Err(fault("signature", FaultKind::Signature, 0));
         }
@@ -59,7 +60,8 @@ impl Reference {
         let left = words.len().saturating_sub(at + 1) as u64; // a bound
         let kind = FaultKind::Mismatch { expected: count, found: left };
         let objects = usize::try_from(count).ok().and_then(|count| words.get(at..at.checked_add(count)?));
-        let objects = objects.filter(|_| left == count).ok_or_else(|| fault("number of objects", kind, at))?;
+        let objects =
+            objects.filter(|_| left == count).ok_or_else(|| fault("number of objects", kind, at))?;
         let class = word("number of the class", at + objects.len())?;
         Ok(Self { shape, objects: objects.to_vec(), class })
     }
@@ -93,7 +95,10 @@ mod tests {
         let wrong = |words: &[u32]| Reference::parse(words).unwrap_err().to_string();
         let told = "malformed reference to objects of MATLAB at offset";
         assert_eq!(wrong(&[1]), format!("{told} 0x0: signature is not the expected signature"));
-        assert_eq!(wrong(&[MAGIC, 70]), format!("{told} 0x4: number of dimensions is 70 (0x46), which is not defined"));
+        assert_eq!(
+            wrong(&[MAGIC, 70]),
+            format!("{told} 0x4: number of dimensions is 70 (0x46), which is not defined")
+        );
         assert_eq!(wrong(&WORDS[..3]), format!("{told} 0xc: length of a dimension is truncated"));
         assert_eq!(wrong(&WORDS[..6]), format!("{told} 0x10: number of objects is 1, expected 2"));
         let many = [MAGIC, 3, u32::MAX, u32::MAX, u32::MAX, 1];

@@ -30,7 +30,8 @@ fn fault(field: &'static str, kind: FaultKind, at: usize) -> Error {
 ///
 /// An error that names the field and its offset if it contradicts the layout.
 pub(crate) fn shape(words: &[u64]) -> Result<Vec<u64>> {
-    let word = |field, at: usize| words.get(at).copied().ok_or_else(|| fault(field, FaultKind::Truncated, at));
+    let word =
+        |field, at: usize| words.get(at).copied().ok_or_else(|| fault(field, FaultKind::Truncated, at));
     let version = word("version", 0)?;
     if version != 1 {
         return Err(fault("version", FaultKind::Undefined { found: version }, 0));
@@ -114,8 +115,14 @@ mod tests {
     #[test]
     fn errors_say_where() {
         let wrong = |words: &[u64]| parse(words, false).unwrap_err().to_string();
-        assert_eq!(wrong(&[2]), "malformed texts of MATLAB at offset 0x0: version is 2 (0x2), which is not defined");
-        assert_eq!(wrong(&[1, 2, 9]), "malformed texts of MATLAB at offset 0x18: length of a dimension is truncated");
+        assert_eq!(
+            wrong(&[2]),
+            "malformed texts of MATLAB at offset 0x0: version is 2 (0x2), which is not defined"
+        );
+        assert_eq!(
+            wrong(&[1, 2, 9]),
+            "malformed texts of MATLAB at offset 0x18: length of a dimension is truncated"
+        );
         assert_eq!(
             wrong(&[1, 2, 9, 1, 0]),
             "malformed texts of MATLAB at offset 0x20: number of texts is 9, out of bounds (end 1)"

@@ -37,8 +37,10 @@ struct Parts<'a> {
 fn count(structure: &'static str, field: &'static str, node: Option<&Node>, path: &str) -> Result<u64> {
     let missing = || fault(structure, field, FaultKind::Rule("is missing"), path);
     let node = node.ok_or_else(missing)?;
-    let number = matlab::number(node)?.filter(|number| *number >= 0.0 && *number < 2e15 && number.fract() == 0.0);
-    let number = number.ok_or_else(|| fault(structure, field, FaultKind::Rule("is not a number of them"), path))?;
+    let number =
+        matlab::number(node)?.filter(|number| *number >= 0.0 && *number < 2e15 && number.fract() == 0.0);
+    let number =
+        number.ok_or_else(|| fault(structure, field, FaultKind::Rule("is not a number of them"), path))?;
     Ok(number as u64)
 }
 
@@ -80,7 +82,8 @@ impl Parts<'_> {
         for (at, (path, name)) in paths.iter().zip(&self.names).enumerate() {
             let lost = || fault(self.structure, "column", FaultKind::Rule("is missing"), path);
             let cell = self.data.at(path)?.ok_or_else(lost)?;
-            let found = budget.deeper(&cell, |budget| columns_of(&cell, (name, self.rows), self.structure, budget))?;
+            let found = budget
+                .deeper(&cell, |budget| columns_of(&cell, (name, self.rows), self.structure, budget))?;
             for column in found {
                 let units = column.units.clone().or_else(|| some(&self.units, at));
                 let told = some(&self.descriptions, at).or_else(|| column.description.clone());
@@ -215,7 +218,10 @@ pub(super) fn timetable(of: &Object<'_>, budget: &mut Budget) -> Result<Option<T
         descriptions: texts(Some(group), "varDescriptions")?,
     };
     let columns = parts.columns(count, budget)?;
-    let names = match self::names(Some(group), [("dimNames2048", "useDimNames2048"), ("dimNamesOrig", "useDimNamesOrig")])? {
+    let names = match self::names(
+        Some(group),
+        [("dimNames2048", "useDimNames2048"), ("dimNamesOrig", "useDimNamesOrig")],
+    )? {
         Some(names) => names,
         None => texts(Some(group), "dimNames")?,
     };
@@ -298,7 +304,9 @@ pub(super) fn map(of: &Object<'_>, budget: &mut Budget) -> Result<Option<Table>>
 /// Decodes a dictionary as a table of keys and values.
 pub(super) fn dictionary(of: &Object<'_>, budget: &mut Budget) -> Result<Option<Table>> {
     let structure = "object of the class dictionary";
-    let Some(group) = of.node("data").filter(|node| matches!(node.kind(), Ok(Kind::Group))) else { return Ok(None) };
+    let Some(group) = of.node("data").filter(|node| matches!(node.kind(), Ok(Kind::Group))) else {
+        return Ok(None);
+    };
     let (Some(keys), Some(values)) = (group.child("Key")?, group.child("Value")?) else {
         // A dictionary without entries has no types either.
         let columns = vec![Column::texts("key", Vec::new()), Column::texts("value", Vec::new())];

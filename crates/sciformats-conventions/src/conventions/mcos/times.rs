@@ -44,7 +44,10 @@ fn moment(units: &TimeUnits, millis: f64, rest: Option<f64>) -> Option<DateTime>
     }
     let whole = millis.trunc();
     let fine = ((millis - whole + rest) * 1e6).round_ties_even();
-    DateTime::at(Calendar::ProlepticGregorian, (whole as i128).checked_mul(1_000_000)?.checked_add(fine as i128)?)
+    DateTime::at(
+        Calendar::ProlepticGregorian,
+        (whole as i128).checked_mul(1_000_000)?.checked_add(fine as i128)?,
+    )
 }
 
 /// Returns numbers as dates.
@@ -54,7 +57,8 @@ fn dates(values: &Values) -> Result<Values> {
         Values::Plain { element: ElementType::Complex(16), bytes, .. } => {
             let parts = bytes.as_chunks::<16>().0.iter().map(|both| {
                 let (real, rest) = (both.first_chunk::<8>(), both.last_chunk::<8>());
-                let part = |eight: Option<&[u8; 8]>| eight.map_or(f64::NAN, |eight| f64::from_le_bytes(*eight));
+                let part =
+                    |eight: Option<&[u8; 8]>| eight.map_or(f64::NAN, |eight| f64::from_le_bytes(*eight));
                 moment(&units, part(real), Some(part(rest)))
             });
             parts.collect()
@@ -237,8 +241,12 @@ impl Steps {
             let bytes = (0..rows).flat_map(|row| (self.at(row).0 / units.1).to_le_bytes()).collect();
             Ok(Values::plain(ElementType::F64, bytes))
         };
-        let elsewhere =
-            Elsewhere { shape: vec![rows, 1], element: ElementType::F64, kind: kind.into(), how: How::all(read) };
+        let elsewhere = Elsewhere {
+            shape: vec![rows, 1],
+            element: ElementType::F64,
+            kind: kind.into(),
+            how: How::all(read),
+        };
         let found = Variable::of_elsewhere(node, elsewhere, decoding)?;
         Ok(found.map(|mut variable| {
             variable.units = Some(if of_dates { SINCE } else { units.0 }.to_owned());
@@ -281,7 +289,9 @@ pub(super) fn origin(of: &Object<'_>, class: &str) -> Result<((f64, f64), bool, 
         eight.map_or(f64::NAN, |eight| f64::from_le_bytes(*eight))
     };
     let numbers = match &first {
-        Values::Plain { element: ElementType::Complex(16), bytes, .. } => (number(bytes, 0), number(bytes, 8)),
+        Values::Plain { element: ElementType::Complex(16), bytes, .. } => {
+            (number(bytes, 0), number(bytes, 8))
+        }
         other => (other.numbers()?.first().copied().unwrap_or(f64::NAN), 0.0),
     };
     Ok((numbers, dates, zone))
@@ -323,14 +333,21 @@ mod tests {
         let units = units().unwrap();
         let shown = |millis, rest| moment(&units, millis, rest).map(|date| date.to_string());
         assert_eq!(shown(1_704_110_400_000.25, None).as_deref(), Some("2024-01-01T12:00:00.000250"));
-        assert_eq!(shown(1_704_110_400_000.0, Some(1.23e-4)).as_deref(), Some("2024-01-01T12:00:00.000000123"));
+        assert_eq!(
+            shown(1_704_110_400_000.0, Some(1.23e-4)).as_deref(),
+            Some("2024-01-01T12:00:00.000000123")
+        );
         assert_eq!(shown(-0.5, Some(0.0)).as_deref(), Some("1969-12-31T23:59:59.999500"));
-        assert_eq!((shown(f64::NAN, None), shown(1e300, Some(0.0)), shown(f64::INFINITY, Some(0.0))), (None, None, None));
+        assert_eq!(
+            (shown(f64::NAN, None), shown(1e300, Some(0.0)), shown(f64::INFINITY, Some(0.0))),
+            (None, None, None)
+        );
     }
 
     #[test]
     fn months_of_different_lengths() {
-        let day = |year, month, day| Calendar::ProlepticGregorian.days(year, month, day) as f64 * 86_400_000.0;
+        let day =
+            |year, month, day| Calendar::ProlepticGregorian.days(year, month, day) as f64 * 86_400_000.0;
         assert_eq!(later(day(2024, 1, 31) + 5.0, 1.0), day(2024, 2, 29) + 5.0);
         assert_eq!(later(day(2024, 1, 1), -1.0), day(2023, 12, 1));
         assert!(later(f64::NAN, 1.0).is_nan() && later(1e300, 1.0).is_nan() && later(0.0, 1e300).is_nan());
