@@ -253,7 +253,10 @@ pub(super) fn texts(node: &Node) -> Result<Vec<String>> {
     if let Some(count) = count_of_references(node)? {
         return Ok(of_cells(node, (0, count))?.into_iter().map(none).collect());
     }
-    match meaning_at(node, &mut Budget::default())? {
+    let of = class(node)?.unwrap_or_default();
+    // Of objects, only lists of texts contain texts, so that nothing leads back to itself.
+    let readable = !is_special(node, &of, node.kind()?)? || mcos::is_list_of_texts(node, &of)?;
+    match if readable { meaning_at(node, &mut Budget::default())? } else { None } {
         Some(Meaning::Variable(variable)) => Ok(variable.read()?.cells()?.into_iter().map(none).collect()),
         _ => Ok(Vec::new()),
     }
@@ -274,7 +277,13 @@ pub(super) fn number(node: &Node) -> Result<Option<f64>> {
 
 /// Returns an array of numbers.
 pub(super) fn numbers(node: &Node) -> Result<Variable> {
-    match meaning_at(node, &mut Budget::default())? {
+    let of = class(node)?.unwrap_or_default();
+    let found = match node.kind()? {
+        kind if is_special(node, &of, kind)? => None,
+        Kind::Array if of != "cell" => meaning_at(node, &mut Budget::default())?,
+        _ => None,
+    };
+    match found {
         Some(Meaning::Variable(variable)) => Ok(*variable),
         _ => {
             let kind = FaultKind::Rule("is not an array of numbers");
@@ -300,13 +309,13 @@ fn cells(node: &Node) -> Result<Option<Meaning>> {
 /// Decodes a structure as a table. If all fields are lists of equal length, they are its columns, because
 /// programs that convert tables store them in this way. The fields of an array of structures are references
 /// to their contents, one per row. A single structure has one row.
-fn structure(group: &Node) -> Result<Option<Meaning>> {
+fn structure(group: &Node, budget: &mut Budget) -> Result<Option<Meaning>> {
     let children = mcos::fields(group)?;
     let of = |columns: Vec<Column>, rows| {
         let path = group.path().to_owned();
         Some(Meaning::Table(Table { path, rows, index: Vec::new(), columns }))
     };
-    if let Some((rows, columns)) = lists(&children)? {
+    if let Some((rows, columns)) = lists(&children, budget)? {
         return Ok(of(columns, rows));
     }
     let (mut columns, mut rows) = (Vec::new(), None);
@@ -324,14 +333,15 @@ fn structure(group: &Node) -> Result<Option<Meaning>> {
 }
 
 /// Returns the fields of a structure as columns if all of them are lists of equal length, with this length.
-fn lists(children: &[Node]) -> Result<Option<(u64, Vec<Column>)>> {
+fn lists(children: &[Node], budget: &mut Budget) -> Result<Option<(u64, Vec<Column>)>> {
     let mut columns = Vec::new();
     let mut rows = None;
     for child in children {
         let Some(of) = class(child)? else { return Ok(None) };
         let kind = child.kind()?;
         if is_special(child, &of, kind)? {
-            let Some(Meaning::Variable(variable)) = meaning_at(child, &mut Budget::default())? else {
+            let found = budget.deeper(child, |budget| meaning_at(child, budget))?;
+            let Some(Meaning::Variable(variable)) = found else {
                 return Ok(None);
             };
             let variable = variable.as_column();
@@ -421,8 +431,8 @@ pub(super) fn meaning_at(node: &Node, budget: &mut Budget) -> Result<Option<Mean
     }
     match (class.as_str(), kind) {
         ("cell", Kind::Array) => cells(node),
-        ("struct", Kind::Group) => structure(node),
-        (_, Kind::Group) if node.number("MATLAB_object_decode")? == Some(OLD) => structure(node),
+        ("struct", Kind::Group) => structure(node, budget),
+        (_, Kind::Group) if node.number("MATLAB_object_decode")? == Some(OLD) => structure(node, budget),
         (class, Kind::Array) => Ok(variable(node, class)?.map(Meaning::from)),
         _ => Ok(None),
     }

@@ -229,6 +229,11 @@ pub(super) fn class_of(node: &Node) -> Result<String> {
     node.mcos()?.metadata.class(class).map_err(|error| error.within(None, Some(PLACE)))
 }
 
+/// Returns whether an array refers to an object of the class `string`.
+pub(super) fn is_list_of_texts(node: &Node, class: &str) -> Result<bool> {
+    Ok(class == "string" || (is_reference(node, class)? && class_of(node)? == "string"))
+}
+
 /// Decodes the objects that an array refers to.
 pub(super) fn meaning(node: &Node, budget: &mut Budget) -> Result<Option<Meaning>> {
     if node.kind()? == Kind::Group {
@@ -366,7 +371,7 @@ impl Budget {
     }
 
     /// Describes what is in a cell of a table, one level deeper.
-    fn deeper<T>(&mut self, node: &Node, of: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn deeper<T>(&mut self, node: &Node, of: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.level >= LEVELS {
             return Err(Error::unsupported(format!(
                 "the object {} of MATLAB, which contains tables within tables on more than {LEVELS} levels",
@@ -485,6 +490,34 @@ mod tests {
         let cut = file(&metadata::tests::BYTES[..30]);
         let told = cut.meaning("/thing").unwrap_err().to_string();
         assert!(told.contains("offset 0x1c: end of a region is truncated"), "{told}");
+    }
+
+    #[test]
+    fn objects_that_lead_back_to_themselves() {
+        // Both objects are dates now, and the number of the one is the other, or itself.
+        let mut bytes = metadata::tests::BYTES.to_vec();
+        bytes[40..64].copy_from_slice(b"p\0datetime\0data\0a\0tz\0st\0");
+        bytes[80..84].fill(0);
+        for at in [124, 220] {
+            bytes[at] = 3;
+        }
+        let data = file(&bytes);
+        assert_eq!(class_of(&data.node("/thing").unwrap()).unwrap(), "datetime");
+        let told = data.meaning("/thing").unwrap_err().to_string();
+        assert!(told.ends_with("it is not an array of numbers"), "{told}");
+        // A table whose column is a structure that contains this table.
+        let mut tree = Memory::new(Format::Hdf5);
+        let root = tree.root();
+        let refs = tree.group(root, "#refs#");
+        let group = tree.group(refs, "s");
+        of_class(&mut tree, group, "struct");
+        let words = [MAGIC, 2, 1, 1, 1, 1];
+        array_of(&mut tree, group, ("again", "uint32"), array::<u32>(&[1, 6], &words));
+        let mut budget = Budget { level: LEVELS, columns: 1 };
+        let data = Dataset::new(File::from(tree));
+        let node = data.node("/#refs#/s").unwrap();
+        let told = matlab::meaning_at(&node, &mut budget).unwrap_err().to_string();
+        assert!(told.contains("tables within tables on more than 8 levels"), "{told}");
     }
 
     proptest::proptest! {

@@ -23,6 +23,9 @@ use crate::conventions::matlab;
 use crate::node::Node;
 use crate::table::{Column, Table};
 
+/// The largest number of rows of a table with a sparse matrix.
+const SPARSE: u64 = 1 << 20;
+
 /// Where the parts of a table are.
 struct Parts<'a> {
     structure: &'static str,
@@ -128,8 +131,15 @@ fn columns_of(
         }
         Some(Meaning::Sparse(matrix)) => {
             budget.column(cell)?;
-            check(matrix.shape[0])?;
             let [height, width] = matrix.shape;
+            check(height)?;
+            // The number of rows of such a matrix is only a number in the file.
+            if height > SPARSE {
+                return Err(sciformats::Error::unsupported(format!(
+                    "the sparse matrix {} with more than {SPARSE} rows in a table of MATLAB",
+                    cell.path()
+                )));
+            }
             let text = format!("sparse {height} × {width}");
             let texts = move |_: &Node, (_, count): (u64, u64)| -> Result<Vec<Option<String>>> {
                 Ok((0..count).map(|_| Some(text.clone())).collect())
@@ -179,6 +189,8 @@ pub(super) fn table(of: &Object<'_>, budget: &mut Budget) -> Result<Option<Table
             index.push(Column::computed(names, matlab::of_cells).renamed(dimension));
         }
     }
+    // Without a column, the number of rows is only a number in the file.
+    let rows = if index.is_empty() && columns.is_empty() { 0 } else { rows };
     Ok(Some(Table { path: path.to_owned(), rows, index, columns }))
 }
 
