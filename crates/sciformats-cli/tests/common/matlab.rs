@@ -1,6 +1,7 @@
 //! Files of MATLAB 7.3 with objects, as MATLAB lays them out.
 
-use super::hdf5_pure::{CreateOptions, ObjectId, Reference, Writer};
+use super::hdf5_pure::references::Reference;
+use super::hdf5_pure::{CreateOptions, ObjectId, Writer};
 
 /// The number that begins a reference to objects.
 const MAGIC: u32 = 0xDD00_0000;

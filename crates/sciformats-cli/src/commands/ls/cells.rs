@@ -59,7 +59,8 @@ pub(super) fn array(info: &ArrayInfo, meant: Option<&Meant>, style: Style) -> Ve
 pub(super) fn of_table(info: &ArrayInfo, what: &str, table: &Table) -> Vec<Cell> {
     let columns = table.all_columns().count() as u64;
     let rows = look::count(table.rows, "row");
-    let extent = if super::meant::has_columns(table) {
+    // The cells of a cell array have no name of their own.
+    let extent = if columns == 0 || super::meant::has_columns(table) {
         format!("{rows}, {}", look::count(columns, "column"))
     } else {
         look::count(table.rows, "cell")
@@ -144,7 +145,9 @@ fn said(meant: Option<&Meant>, stored: &str) -> Cell {
         if value || !variable.has_names() {
             cell = told(variable, glance.as_ref());
         }
-        if let Some(units) = variable.units.as_ref().filter(|_| is_time(variable)) {
+        // All dates of MATLAB count the same.
+        let counted = is_time(variable) && !meant::is_of_matlab(variable);
+        if let Some(units) = variable.units.as_ref().filter(|_| counted) {
             let space = if cell.is_empty() { "" } else { "  " };
             cell = cell.and(PLAIN, format!("{space}{}", look::safe(units)));
         }

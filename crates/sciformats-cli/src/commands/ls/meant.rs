@@ -82,7 +82,11 @@ pub(in crate::commands) fn look_at(variable: &Variable) -> Option<Glance> {
     if !is_near(variable.stored()) || variable.is_dimension() {
         return None;
     }
-    let shape = variable.shape();
+    let mut shape = variable.shape();
+    // Everything in MATLAB has two dimensions, also a single number.
+    if shape.len() > 1 && shape.iter().all(|&side| side == 1) && is_of_matlab(variable) {
+        shape.clear();
+    }
     match shape.as_slice() {
         [] => {
             let cells = variable.read().ok()?;
@@ -107,6 +111,11 @@ pub(in crate::commands) fn look_at(variable: &Variable) -> Option<Glance> {
         }
         _ => None,
     }
+}
+
+/// Returns whether MATLAB has written a variable.
+pub(super) fn is_of_matlab(variable: &Variable) -> bool {
+    matches!(variable.node().has("MATLAB_class"), Ok(true))
 }
 
 /// Returns whether the values are dates.
@@ -157,7 +166,22 @@ pub(super) fn mark(data: &Dataset, (path, id): (&str, ObjectId)) -> Option<Strin
     let names =
         ["encoding-type", "NX_class", "pandas_type", "MATLAB_class", "neurodata_type", "h5sparse_format"];
     let found = names.iter().find_map(|name| node.text(name).ok().flatten().filter(|text| !text.is_empty()));
-    found.map(|text| look::clipped(&text, SHOWN))
+    let found = found.map(|text| look::clipped(&text, SHOWN))?;
+    // Handles of functions and members of enumerations are groups.
+    if found != "struct"
+        && let Ok(Some(Meaning::Variable(variable))) = data.meaning_of(&node)
+        && is_of_matlab(&variable)
+        && variable.path() == path
+    {
+        let shape = variable.shape();
+        let shape = if shape.is_empty() { String::new() } else { format!("  {}", look::shape(Some(&shape))) };
+        let value = match look_at(&variable) {
+            Some(Glance::Value(value)) => format!("  = {value}"),
+            _ => String::new(),
+        };
+        return Some(format!("{found}  {}{shape}{value}", look::clipped(&variable.values_name(), SHOWN)));
+    }
+    Some(found)
 }
 
 /// Adds the columns of a table to the JSON line of the array that stands for it.

@@ -17,6 +17,10 @@ use crate::commands::attrs;
 use crate::failure::Outcome;
 use crate::look::{self, Cell, FAINT, GROUP, LINK, PLAIN, SHAPE, TYPE};
 
+/// Groups that MATLAB names by itself, and what is in them.
+const INTERNAL: [(&str, &str); 2] =
+    [("#refs#", "contents of cells and objects"), ("#subsystem#", "list of objects")];
+
 /// The number of columns of a table that are listed.
 const COLUMNS: usize = 40;
 
@@ -121,6 +125,14 @@ impl<W: Write> List<'_, W> {
             Target::Damaged(error) => return self.damaged(&position, &error),
         };
         let source = walk.data.file().source();
+        if at == "/" && !self.args.all && !self.session.json && self.args.descends(depth) {
+            // Where MATLAB keeps what other variables refer to.
+            if let Some(what) = INTERNAL.iter().find(|(own, _)| *own == name).map(|(_, what)| *what) {
+                let name = Cell::new(FAINT, lead).and(GROUP, look::safe(&name)).and(FAINT, "/");
+                let what = Cell::new(FAINT, format!("{what}; --all lists it"));
+                return Ok(self.table.row(&mut self.out, vec![name, what])?);
+            }
+        }
         if let Some(first) = walk.seen.first(source, id, &path) {
             let first = first.to_owned();
             return self.link(&position, "hardlink", &[("target", &first)]);
