@@ -75,9 +75,12 @@ enum Cells {
     Places(Places),
 }
 
+/// Texts, of which some may be missing.
+type Texts = Vec<Option<String>>;
+
 /// Computes the texts of some rows: the first one and their number.
 #[derive(Clone)]
-struct Compute(Arc<dyn Fn(&Node, (u64, u64)) -> Result<Vec<Option<String>>> + Send + Sync>);
+struct Compute(Arc<dyn Fn(&Node, (u64, u64)) -> Result<Texts> + Send + Sync>);
 
 impl std::fmt::Debug for Compute {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

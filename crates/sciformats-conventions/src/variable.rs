@@ -215,7 +215,7 @@ impl Variable {
     /// Returns the variable as a column of a table: further dimensions of length 1 are left out, and a single value
     /// is a row.
     #[must_use]
-    pub(crate) fn as_column(mut self) -> Self {
+    pub(crate) fn into_column(mut self) -> Self {
         if self.dimensions.is_empty() {
             self.dimensions.push(Dimension::unnamed(1));
         }

@@ -344,7 +344,7 @@ fn lists(children: &[Node], budget: &mut Budget) -> Result<Option<(u64, Vec<Colu
             let Some(Meaning::Variable(variable)) = found else {
                 return Ok(None);
             };
-            let variable = variable.as_column();
+            let variable = variable.into_column();
             let [length] = variable.shape()[..] else { return Ok(None) };
             if length < 2 || *rows.get_or_insert(length) != length {
                 return Ok(None);

@@ -111,7 +111,7 @@ fn columns_of(
     match matlab::meaning_at(cell, budget)? {
         Some(Meaning::Variable(variable)) => {
             budget.column(cell)?;
-            let variable = variable.as_column();
+            let variable = variable.into_column();
             check(variable.shape().first().copied().unwrap_or(1))?;
             let told = variable.long_name.clone();
             Ok(vec![Column::variable(variable).renamed(name).described(told)])
@@ -242,7 +242,7 @@ pub(super) fn timetable(of: &Object<'_>, budget: &mut Budget) -> Result<Option<T
     let index = if times.kind()? == Kind::Group {
         let found = steps(&times, of, rows)?;
         let told = found.long_name.clone();
-        vec![Column::variable(found.as_column()).renamed(&*name).described(told)]
+        vec![Column::variable(found.into_column()).renamed(&*name).described(told)]
     } else {
         budget.deeper(&times, |budget| columns_of(&times, (&name, rows), structure, budget))?
     };
@@ -325,7 +325,7 @@ pub(super) fn dictionary(of: &Object<'_>, budget: &mut Budget) -> Result<Option<
         return Ok(Some(Table { path: of.node.path().to_owned(), rows: 0, index: Vec::new(), columns }));
     };
     let rows = match budget.deeper(&keys, |budget| matlab::meaning_at(&keys, budget))? {
-        Some(Meaning::Variable(variable)) => variable.as_column().shape().first().copied().unwrap_or(1),
+        Some(Meaning::Variable(variable)) => variable.into_column().shape().first().copied().unwrap_or(1),
         Some(Meaning::Table(table)) => table.rows,
         _ => {
             let kind = FaultKind::Rule("are of a class that no dictionary contains");

@@ -227,7 +227,7 @@ impl Steps {
     ) -> Result<Option<Variable>> {
         let decoding = if self.dates { decoding(zone.is_some()) } else { Decoding::Stored };
         let (kind, of_dates) = if self.dates { ("time", true) } else { ("duration", false) };
-        let limits = node.file().limits().clone();
+        let limits = *node.file().limits();
         let read = move || -> Result<Values> {
             limits.memory("bytes of the times of rows", rows.saturating_mul(32))?; // a bound
             let known = self::units();
