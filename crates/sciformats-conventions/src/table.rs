@@ -79,8 +79,10 @@ enum Cells {
 type Texts = Vec<Option<String>>;
 
 /// Computes the texts of some rows: the first one and their number.
+type OfRows = dyn Fn(&Node, (u64, u64)) -> Result<Texts> + Send + Sync;
+
 #[derive(Clone)]
-struct Compute(Arc<dyn Fn(&Node, (u64, u64)) -> Result<Texts> + Send + Sync>);
+struct Compute(Arc<OfRows>);
 
 impl std::fmt::Debug for Compute {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
