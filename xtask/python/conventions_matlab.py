@@ -83,7 +83,8 @@ def structures(folder):
     options = hdf5storage.Options(matlab_compatible=True)
     hdf5storage.savemat(expected.path, values, format="7.3", oned_as="row", options=options)
     read = mat73.loadmat(expected.path)
-    log = pandas.DataFrame({"inner": ["struct"], "level": [str(float(read["log"]["level"]))], "name": [read["log"]["name"]]})
+    # The fields have MATLAB's order.
+    log = pandas.DataFrame({"level": [str(float(read["log"]["level"]))], "name": [read["log"]["name"]], "inner": ["struct"]})
     expected.table("/log", log, {name: log[name].to_numpy(object) for name in log.columns})
     words = pandas.DataFrame({"words": read["words"]})
     expected.table("/words", words, {"words": words["words"].to_numpy(object)})

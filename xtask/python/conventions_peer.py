@@ -13,7 +13,7 @@ import numpy
 
 warnings.simplefilter("ignore")
 
-PEERS = ["netCDF4", "xarray", "h5netcdf", "cftime", "h5py", "anndata", "pandas", "tables", "nexusformat", "scipy", "mat73", "hdf5storage", "asdf-astropy", "pynwb", "openPMD-api", "npy2bdv", "emdfile", "gsd"]
+PEERS = ["netCDF4", "xarray", "h5netcdf", "cftime", "h5py", "anndata", "pandas", "tables", "nexusformat", "scipy", "mat73", "hdf5storage", "mat-io", "asdf-astropy", "pynwb", "openPMD-api", "npy2bdv", "emdfile", "gsd"]
 
 
 # Files that h5py writes as the documents of a convention prescribe, because no program that has it is installed.
@@ -90,7 +90,7 @@ def main():
 
     verb, folder = sys.argv[1:]
     parts = [conventions_netcdf]
-    for name in ["conventions_chapters", "conventions_tables", "conventions_encodings", "conventions_pandas", "conventions_matlab", "conventions_nexus", "conventions_astronomy", "conventions_others"]:
+    for name in ["conventions_chapters", "conventions_tables", "conventions_encodings", "conventions_pandas", "conventions_matlab", "conventions_matio", "conventions_nexus", "conventions_astronomy", "conventions_others"]:
         try:
             parts.append(__import__(name))
         except ModuleNotFoundError as error:

@@ -571,6 +571,7 @@ pub(crate) fn column<'a>(table: &'a Table, name: &str) -> Result<&'a Column> {
 fn metadata(column: &Column, index: bool) -> HashMap<String, String> {
     let mut metadata = HashMap::new();
     metadata.extend(column.units.clone().map(|units| ("units".to_owned(), units)));
+    metadata.extend(column.description.clone().map(|told| ("description".to_owned(), told)));
     metadata.extend(index.then(|| ("index".to_owned(), "true".to_owned())));
     metadata
 }

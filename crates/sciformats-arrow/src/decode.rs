@@ -28,6 +28,12 @@ pub(crate) fn data_type(column: &Column, none: &Undecoded) -> Result<DataType> {
         Undecoded::Stored { element, decoding, .. } => stored_type(element, decoding)?,
         Undecoded::Padded { .. } => DataType::LargeUtf8,
         Undecoded::Decoded(Values::Plain { element, .. }) => Builder::new(element)?.data_type(),
+        // Objects of MATLAB, whose dates are as fine as microseconds, and reach further than nanoseconds.
+        Undecoded::Decoded(Values::Times(_) | Values::Text(_))
+            if column.is_object() && is_real(column.calendar()) =>
+        {
+            DataType::Timestamp(TimeUnit::Microsecond, column.is_in_utc().then(|| UTC.into()))
+        }
         Undecoded::Decoded(Values::Times(_)) if is_real(column.calendar()) => {
             DataType::Timestamp(TimeUnit::Nanosecond, None)
         }

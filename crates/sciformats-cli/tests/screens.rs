@@ -5,11 +5,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
+#[path = "common/matlab.rs"]
+mod matlab;
 
 use std::fs;
 use std::path::Path;
 
 use common::{Program, cells, climate, raw_array};
+use sciformats::hdf5_pure;
 
 /// The name of a screen, the command that shows it, and the exit status; `|40` after a command for a terminal of 40 columns.
 const SCREENS: &[(&str, &str, i32)] = &[
@@ -78,6 +81,17 @@ const SCREENS: &[(&str, &str, i32)] = &[
     ("gsd-table-30", "cat gsd/hoomd-log.gsd /log|30", 0),
     ("help-ls-60", "ls --help|60", 0),
     ("help-ls-160", "ls --help|160", 0),
+    ("objects-60", "ls -r MATLAB|60", 0),
+    ("objects-80", "ls -r MATLAB|80", 0),
+    ("objects-160", "ls -r MATLAB|160", 0),
+    ("objects-info-80", "info MATLAB|80", 0),
+    ("objects-of-one-80", "ls MATLAB /runs|80", 0),
+    ("objects-table-60", "cat MATLAB /runs|60", 0),
+    ("objects-table-80", "cat MATLAB /runs|80", 0),
+    ("objects-table-160", "cat MATLAB /runs|160", 0),
+    ("objects-text", "cat MATLAB /title|80", 0),
+    ("objects-date", "cat MATLAB /start|80", 0),
+    ("objects-of-a-class", "cat MATLAB /probe|80", 0),
     ("wrong-option", "ls --sizez CLIMATE|60", 2),
     ("no-such-object", "cat CLIMATE /taz|60", 3),
     ("no-such-file", "info missing.nc|60", 3),
@@ -114,10 +128,12 @@ fn screens_are_as_they_were() {
     latin(&dir.path().join("latin.h5"));
     climate(&dir.path().join("climate.nc"));
     cells(&dir.path().join("cells.h5ad"));
+    fs::write(dir.path().join("runs.mat"), matlab::runs()).unwrap();
     let place = |word: &str| match word {
         "LATIN" => dir.path().join("latin.h5"),
         "CLIMATE" => "climate.nc".into(),
         "CELLS" => "cells.h5ad".into(),
+        "MATLAB" => "runs.mat".into(),
         "TWELVE" => twelve.clone(),
         "NAN" => nan.clone(),
         other => other.into(),
@@ -125,7 +141,7 @@ fn screens_are_as_they_were() {
     for (name, command, status) in SCREENS {
         let (arguments, columns) = command.rsplit_once('|').unwrap_or((command, ""));
         // Widths do not depend on the name of a folder.
-        let own = command.contains("CLIMATE") || command.contains("CELLS");
+        let own = ["CLIMATE", "CELLS", "MATLAB"].iter().any(|name| command.contains(name));
         let program = if own { Program::at(dir.path()) } else { Program::in_fixtures() };
         let mut program = program.command();
         if !columns.is_empty() {

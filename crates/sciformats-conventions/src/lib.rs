@@ -36,6 +36,7 @@ mod conventions;
 mod dataset;
 mod decoded;
 pub mod decoding;
+mod elsewhere;
 mod fields;
 mod grid;
 mod identity;

@@ -1,13 +1,14 @@
 //! An object of a file with its path, and its attributes in the forms that conventions need.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sciformats::{
     ArrayInfo, AttributeValue, Datum, Decoder, ElementType, Error, File, Kind, Name, Object, ObjectId,
     Result, Slab, Target, walk,
 };
 
+use crate::conventions::mcos::Subsystem;
 #[cfg(feature = "blosc2")]
 use crate::metalayer;
 
@@ -21,11 +22,13 @@ pub(crate) struct Tree {
     pub(crate) file: Arc<File>,
     /// The names of objects in groups that have been listed.
     names: Mutex<HashMap<ObjectId, Arc<HashMap<ObjectId, Name>>>>,
+    /// The contents of MATLAB's objects, once they have been read.
+    mcos: OnceLock<Arc<Subsystem>>,
 }
 
 impl Tree {
     pub(crate) fn new(file: Arc<File>) -> Arc<Self> {
-        Arc::new(Self { file, names: Mutex::default() })
+        Arc::new(Self { file, names: Mutex::default(), mcos: OnceLock::new() })
     }
 }
 
@@ -156,6 +159,17 @@ impl Node {
     /// Returns the root of the file.
     pub fn root(&self) -> Self {
         Self { tree: Arc::clone(&self.tree), path: "/".into(), id: self.file().source().root() }
+    }
+
+    /// Returns the contents of MATLAB's objects, which are read once.
+    pub(crate) fn mcos(&self) -> Result<Arc<Subsystem>> {
+        match self.tree.mcos.get() {
+            Some(known) => Ok(Arc::clone(known)),
+            None => {
+                let read = Arc::new(Subsystem::read(&self.root())?);
+                Ok(Arc::clone(self.tree.mcos.get_or_init(|| read)))
+            }
+        }
     }
 
     /// Returns the last group on the path; `None` for the root.

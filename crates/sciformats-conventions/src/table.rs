@@ -46,6 +46,8 @@ pub struct Column {
     pub name: String,
     /// The units of its values.
     pub units: Option<String>,
+    /// What it contains, for people.
+    pub description: Option<String>,
     cells: Cells,
 }
 
@@ -73,8 +75,20 @@ enum Cells {
     Places(Places),
 }
 
+/// Texts, of which some may be missing.
+type Texts = Vec<Option<String>>;
+
 /// Computes the texts of some rows: the first one and their number.
-pub(crate) type Compute = fn(&Node, (u64, u64)) -> Result<Vec<Option<String>>>;
+type OfRows = dyn Fn(&Node, (u64, u64)) -> Result<Texts> + Send + Sync;
+
+#[derive(Clone)]
+struct Compute(Arc<OfRows>);
+
+impl std::fmt::Debug for Compute {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Compute")
+    }
+}
 
 /// Records whose fields are columns.
 #[derive(Debug)]
@@ -127,7 +141,7 @@ impl Records {
 
 impl Column {
     fn new(name: impl Into<String>, cells: Cells) -> Self {
-        Self { name: name.into(), units: None, cells }
+        Self { name: name.into(), units: None, description: None, cells }
     }
 
     /// Creates a column that is a separate array.
@@ -168,8 +182,11 @@ impl Column {
     }
 
     /// Creates a column of texts that are computed when they are requested.
-    pub(crate) fn computed(node: &Node, compute: Compute) -> Self {
-        Self::new(node.name(), Cells::Computed(Box::new(node.clone()), compute))
+    pub(crate) fn computed(
+        node: &Node,
+        compute: impl Fn(&Node, (u64, u64)) -> Result<Vec<Option<String>>> + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(node.name(), Cells::Computed(Box::new(node.clone()), Compute(Arc::new(compute))))
     }
 
     /// Creates a column of texts that have been read already.
@@ -192,6 +209,12 @@ impl Column {
     #[must_use]
     pub(crate) fn in_units(self, units: Option<String>) -> Self {
         Self { units, ..self }
+    }
+
+    /// Sets what it contains, for people.
+    #[must_use]
+    pub(crate) fn described(self, description: Option<String>) -> Self {
+        Self { description, ..self }
     }
 
     /// Sets the name.
@@ -241,7 +264,7 @@ impl Column {
                 decoding.decode(&element, bytes)
             }
             Cells::Texts(texts) => Ok(Values::Text(part(texts, first, count)?.to_vec())),
-            Cells::Computed(node, compute) => Ok(Values::Text(compute(node, (first, count))?)),
+            Cells::Computed(node, compute) => Ok(Values::Text((compute.0)(node, (first, count))?)),
             Cells::Spread(of) => of.values((first, count)),
             Cells::Places(of) => of.rows((first, count)),
         }
@@ -340,6 +363,21 @@ impl Column {
         }
     }
 
+    /// Returns whether its dates are moments in UTC, which stand for moments in a time zone.
+    pub fn is_in_utc(&self) -> bool {
+        match &self.cells {
+            Cells::Variable(variable) | Cells::Masked(variable, _) => {
+                matches!(&variable.decoding, Decoding::Time { units, .. } if units.is_in_utc())
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether its values are those of an object that leads to other arrays, such as an object of MATLAB.
+    pub fn is_object(&self) -> bool {
+        matches!(&self.cells, Cells::Variable(variable) if variable.elsewhere().is_some())
+    }
+
     /// Returns the type of its values for people.
     pub fn type_name(&self) -> String {
         let decoded = |decoding: &Decoding, element: &ElementType| match decoding {
@@ -349,7 +387,10 @@ impl Column {
         };
         match &self.cells {
             Cells::Variable(variable) | Cells::Masked(variable, _) | Cells::Block(variable, ..) => {
-                decoded(&variable.decoding, &variable.stored().element)
+                match variable.elsewhere() {
+                    Some(_) => variable.kind_name(),
+                    None => decoded(&variable.decoding, &variable.stored().element),
+                }
             }
             Cells::Field(records, at, decoding) => {
                 records.fields().get(*at).map(|(_, element)| decoded(decoding, element)).unwrap_or_default()

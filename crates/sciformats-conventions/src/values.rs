@@ -113,22 +113,22 @@ impl Values {
     }
 
     /// Returns the elements at some places, in the order of the places.
-    pub(crate) fn at(self, places: &[usize]) -> Result<Self> {
+    pub(crate) fn at(&self, places: &[usize]) -> Result<Self> {
         fn of<T: Clone>(all: &[T], places: &[usize]) -> Result<Vec<T>> {
             let beyond = || Error::internal("a place beyond the values");
             places.iter().map(|&place| all.get(place).cloned().ok_or_else(beyond)).collect()
         }
         Ok(match self {
             Self::Plain { element, bytes, missing } => {
-                let parts = crate::fields::split(&element, &bytes)?;
+                let parts = crate::fields::split(element, bytes)?;
                 let bytes = of(&parts, places)?.concat();
-                let missing = missing.map(|missing| of(&missing, places)).transpose()?;
-                Self::Plain { element, bytes, missing }
+                let missing = missing.as_ref().map(|missing| of(missing, places)).transpose()?;
+                Self::Plain { element: element.clone(), bytes, missing }
             }
-            Self::Text(texts) => Self::Text(of(&texts, places)?),
-            Self::Times(times) => Self::Times(of(&times, places)?),
+            Self::Text(texts) => Self::Text(of(texts, places)?),
+            Self::Times(times) => Self::Times(of(times, places)?),
             Self::Categories { codes, names, ordered } => {
-                Self::Categories { codes: of(&codes, places)?, names, ordered }
+                Self::Categories { codes: of(codes, places)?, names: Arc::clone(names), ordered: *ordered }
             }
         })
     }

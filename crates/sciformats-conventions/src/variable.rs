@@ -9,6 +9,7 @@ use sciformats_core::bound;
 use sciformats_core::storage::zeroed;
 
 use crate::decoding::{Decoding, Numbers, Order, transposed};
+use crate::elsewhere::Elsewhere;
 use crate::node::Node;
 use crate::time::Calendar;
 use crate::values::Values;
@@ -157,6 +158,7 @@ pub struct Variable {
     order: Order,
     held: Option<Arc<[u8]>>,
     missing: Option<Arc<[bool]>>,
+    elsewhere: Option<Arc<Elsewhere>>,
 }
 
 impl Variable {
@@ -179,6 +181,7 @@ impl Variable {
             order: Order::Same,
             held: None,
             missing: None,
+            elsewhere: None,
         })
     }
 
@@ -186,6 +189,40 @@ impl Variable {
     pub(crate) fn scalar(node: &Node, element: ElementType, bytes: Vec<u8>) -> Option<Self> {
         let variable = Self::plain(node, ArrayInfo::new(element, []))?;
         Some(Self { held: Some(bytes.into()), ..variable })
+    }
+
+    /// Creates a variable whose values are not the elements of the array that stands for it. If there is only one
+    /// value, it has no dimensions.
+    pub(crate) fn of_elsewhere(
+        node: &Node,
+        elsewhere: Elsewhere,
+        decoding: Decoding,
+    ) -> Result<Option<Self>> {
+        // A group has no elements.
+        let info = node.info()?.unwrap_or_else(|| ArrayInfo::new(elsewhere.element.clone(), []));
+        let Some(variable) = Self::plain(node, info) else { return Ok(None) };
+        let sides = elsewhere.shape.iter().map(|&length| Dimension::unnamed(length));
+        let dimensions =
+            if elsewhere.shape.iter().all(|&side| side == 1) { Vec::new() } else { sides.collect() };
+        Ok(Some(Self { dimensions, decoding, elsewhere: Some(Arc::new(elsewhere)), ..variable }))
+    }
+
+    /// Returns where its values are, if they are not the elements of its array.
+    pub(crate) fn elsewhere(&self) -> Option<&Elsewhere> {
+        self.elsewhere.as_deref()
+    }
+
+    /// Returns the variable as a column of a table: further dimensions of length 1 are left out, and a single value
+    /// is a row.
+    #[must_use]
+    pub(crate) fn into_column(mut self) -> Self {
+        if self.dimensions.is_empty() {
+            self.dimensions.push(Dimension::unnamed(1));
+        }
+        while self.dimensions.len() > 1 && self.dimensions.last().is_some_and(|last| last.length == 1) {
+            self.dimensions.pop();
+        }
+        self
     }
 
     /// Sets which of its values are missing, as one truth value per stored element.
@@ -231,11 +268,20 @@ impl Variable {
     /// Returns the variable with its stored values. Dimensions keep their names if they are the stored ones.
     pub(crate) fn undecoded(self) -> Self {
         let Some(plain) = Self::plain(&self.node, self.info.clone()) else { return self };
-        let same = self.order == Order::Same && self.dimensions.len() == plain.dimensions.len();
+        let stored = self.order == Order::Same && self.elsewhere.is_none();
+        let same = stored && self.dimensions.len() == plain.dimensions.len();
         let dimensions = if same { self.dimensions } else { plain.dimensions };
         // A value that is no array is always the same.
         let held = self.held.filter(|_| self.info.shape.as_ref().is_some_and(Vec::is_empty));
-        Self { dimensions, decoding: Decoding::Stored, order: Order::Same, held, missing: None, ..self }
+        Self {
+            dimensions,
+            decoding: Decoding::Stored,
+            order: Order::Same,
+            held,
+            missing: None,
+            elsewhere: None,
+            ..self
+        }
     }
 
     /// Returns the path of the array.
@@ -260,20 +306,29 @@ impl Variable {
 
     /// Returns the type of its values in canonical bytes.
     pub fn element(&self) -> ElementType {
+        if let Some(elsewhere) = &self.elsewhere {
+            return self.decoding.element(&elsewhere.element);
+        }
         let element = self.decoding.element(&self.info.element);
         if self.missing.is_some() { Values::with_missing(element) } else { element }
     }
 
     /// Returns whether its values are the stored elements in the stored order.
     pub fn is_stored(&self) -> bool {
-        let changed = self.held.is_some() || self.missing.is_some();
+        let changed = self.is_whole();
         self.decoding == Decoding::Stored && self.order == Order::Same && !changed
     }
 
     /// Returns whether its dimensions are exactly the stored ones.
     pub(crate) fn is_in_order(&self) -> bool {
         let rank = self.info.shape.as_ref().map_or(0, Vec::len);
-        self.order == Order::Same && self.held.is_none() && self.dimensions.len() == rank
+        let stored = self.held.is_none() && self.elsewhere.is_none();
+        self.order == Order::Same && stored && self.dimensions.len() == rank
+    }
+
+    /// Returns whether its values are not the elements of its array alone.
+    fn is_whole(&self) -> bool {
+        self.held.is_some() || self.missing.is_some() || self.elsewhere.is_some()
     }
 
     /// Returns how each of its values is computed from the stored element at the same place, if this is all that decoding does.
@@ -328,6 +383,9 @@ impl Variable {
 
     /// Describes the type of its values and the stored type: `float32 ← int16`, `time ← float64`.
     pub fn kind_name(&self) -> String {
+        if let Some(elsewhere) = &self.elsewhere {
+            return elsewhere.kind.clone();
+        }
         let stored = type_name(&self.info.element);
         let values = match self.decoding {
             Decoding::SecondsAndMicroseconds => "time".to_owned(),
@@ -362,6 +420,12 @@ impl Variable {
     pub fn read_slab(&self, slab: &Slab) -> Result<Values> {
         if let Some(bytes) = &self.held {
             return self.decoding.decode(&self.info.element, bytes.to_vec());
+        }
+        if let Some(elsewhere) = &self.elsewhere {
+            if slab.of() != self.shape() {
+                return Err(other_shape());
+            }
+            return elsewhere.read(slab, &self.decoding);
         }
         let stored = self.stored_slab(slab)?;
         let size = self.info.element.size().unwrap_or(1).max(self.element().size().unwrap_or(1));
@@ -401,7 +465,7 @@ impl Variable {
     /// Reads the stored elements of a selection of [`shape`](Self::shape); `None` if they only become values
     /// together.
     pub(crate) fn read_stored(&self, slab: &Slab) -> Result<Option<(ElementType, Vec<u8>)>> {
-        let whole = self.held.is_some() || self.missing.is_some();
+        let whole = self.is_whole();
         if whole || self.order == Order::Reversed || self.decoding == Decoding::Characters {
             return Ok(None);
         }
@@ -425,7 +489,7 @@ impl Variable {
         slab: &Slab,
         visit: &mut dyn FnMut(Values) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let whole = self.held.is_some() || self.missing.is_some();
+        let whole = self.is_whole();
         if whole || self.order == Order::Reversed || self.decoding.joins_characters() {
             return visit(self.read_slab(slab)?).map(drop);
         }
@@ -441,7 +505,7 @@ impl Variable {
     /// Returns the stored elements of a selection.
     fn stored_slab(&self, slab: &Slab) -> Result<Slab> {
         if slab.of() != self.shape() {
-            return Err(Error::usage("selection", "has another shape than the variable"));
+            return Err(other_shape());
         }
         let shape = self.order.turned(self.info.shape.as_deref().unwrap_or_default());
         let mut ranges = slab.ranges().to_vec();
@@ -470,6 +534,10 @@ impl Variable {
 
 /// From this number of bytes on, elements are decoded while others are still read.
 const PIECEWISE: u64 = 8 << 20;
+
+fn other_shape() -> Error {
+    Error::usage("selection", "has another shape than the variable")
+}
 
 /// Returns the truth values of a selection of elements.
 fn marks(missing: &[bool], slab: &Slab) -> Result<Vec<bool>> {

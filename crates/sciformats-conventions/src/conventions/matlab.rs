@@ -3,18 +3,23 @@
 //! Source: "MAT-File Versions" of the documentation of MATLAB, and files that MATLAB and other programs
 //! write. A user block of 512 bytes contains `MATLAB 7.3 MAT-file`. A cell array is an array of references
 //! into `/#refs#`, a structure is a group, and a sparse matrix is a group with `MATLAB_sparse`. An array
-//! without elements contains its dimensions, and is marked by `MATLAB_empty`.
+//! without elements contains its dimensions, and is marked by `MATLAB_empty`. The contents of [objects](super::mcos)
+//! are in `/#subsystem#`.
 
 use sciformats::{Datum, Decoder, ElementType, Error, Kind, Name, Range, Result, Slab};
+use sciformats_core::{Fault, FaultKind};
 
+use super::mcos::{self, Budget};
 use super::plain;
 use crate::convention::{Convention, Meaning};
 use crate::dataset::DecodeOptions;
 use crate::decoding::Decoding;
+use crate::elsewhere::{Elsewhere, How};
 use crate::identity::{Identity, Outline};
 use crate::node::Node;
 use crate::sparse::{Major, SparseMatrix};
 use crate::table::{Column, Table};
+use crate::values::Values;
 use crate::variable::Variable;
 
 pub(crate) struct Matlab;
@@ -28,6 +33,9 @@ fn class(node: &Node) -> Result<Option<String>> {
 
 /// The value of `MATLAB_object_decode` for objects whose contents are in `/#subsystem#`.
 const MCOS: f64 = 3.0;
+
+/// The value of `MATLAB_object_decode` for objects of old classes, which are stored like structures.
+const OLD: f64 = 2.0;
 
 /// Returns whether an array only refers to an object, such as a table, a date or a list of strings.
 fn is_object(node: &Node, class: &str) -> Result<bool> {
@@ -82,6 +90,7 @@ fn empty(node: &Node, class: &str) -> Result<Option<Meaning>> {
         _ => sides.iter().map(|side| *side as u64).collect(),
     };
     let element = match class {
+        "cell" => Some(ElementType::Text),
         "double" => Some(ElementType::F64),
         "single" => Some(ElementType::F32),
         "char" => Some(ElementType::Text),
@@ -129,7 +138,7 @@ fn count_of_references(node: &Node) -> Result<Option<u64>> {
 }
 
 /// Returns the contents of some cells, in MATLAB's order.
-fn of_cells(node: &Node, rows: (u64, u64)) -> Result<Vec<Option<String>>> {
+pub(super) fn of_cells(node: &Node, rows: (u64, u64)) -> Result<Vec<Option<String>>> {
     let Some(info) = node.info()? else { return Ok(Vec::new()) };
     let shape = info.shape.as_deref().unwrap_or_default();
     // Most cell arrays are rows or columns, of which only the requested part is read.
@@ -143,12 +152,17 @@ fn of_cells(node: &Node, rows: (u64, u64)) -> Result<Vec<Option<String>>> {
     let mut bytes = Vec::new();
     node.file().read(node.id(), &slab, &mut bytes)?;
     let mut texts = Vec::new();
+    let mut length = 0u64;
     for (datum, at) in Decoder::new(&info.element, &bytes).zip(0u64..) {
         let asked = at.checked_sub(before).is_some_and(|at| at < rows.1);
         match datum? {
             Datum::Text(path) if asked => {
                 let cell = node.at(&Name::from(path).shown())?;
-                texts.push(cell.as_ref().map_or(Ok(None), contents)?);
+                let text = cell.as_ref().map_or(Ok(None), contents)?;
+                // Any number of cells may be one and the same.
+                length = length.saturating_add(text.as_ref().map_or(0, |text| text.len() as u64)); // a bound
+                node.file().limits().memory("bytes of the texts of cells", length)?;
+                texts.push(text);
             }
             _ if asked => texts.push(None),
             _ => {}
@@ -165,23 +179,122 @@ fn of_field(node: &Node, rows: (u64, u64)) -> Result<Vec<Option<String>>> {
 /// Returns the contents of a cell for people: texts and numbers, and the class of anything that is larger.
 /// What lies in cells of cells is not followed.
 fn contents(node: &Node) -> Result<Option<String>> {
-    let Some(of) = class(node)? else { return Ok(None) };
-    let marked = |name| Ok::<_, sciformats::Error>(node.number(name)?.is_some_and(|mark| mark != 0.0));
-    if marked("MATLAB_empty")? {
-        return Ok(None);
+    shown(node).map(|(text, _)| text)
+}
+
+/// Returns the contents of a cell for people. If they are more than a text, their place in the file is added.
+pub(super) fn contents_or_place(node: &Node) -> Result<Option<String>> {
+    let (text, whole) = shown(node)?;
+    Ok(text.map(|text| if whole { text } else { format!("{text}, in {}", node.path()) }))
+}
+
+/// Returns the contents of a cell for people, and whether they are all.
+fn shown(node: &Node) -> Result<(Option<String>, bool)> {
+    let Some(of) = class(node)? else { return Ok((None, true)) };
+    if is_empty(node)? {
+        return Ok((None, true));
     }
-    if matches!(of.as_str(), "cell" | "struct") || node.kind()? != Kind::Array {
-        return Ok(Some(of));
+    let kind = node.kind()?;
+    if is_special(node, &of, kind)? {
+        return object(node, of);
     }
-    let Some(variable) = variable(node, &of)? else { return Ok(Some(of)) };
+    if matches!(of.as_str(), "cell" | "struct") || kind != Kind::Array {
+        return Ok((Some(of), false));
+    }
+    match variable(node, &of)? {
+        Some(variable) => short(&variable, &of),
+        None => Ok((Some(of), true)),
+    }
+}
+
+/// Returns the values of a variable, separated by spaces, or its shape if there are many.
+fn short(variable: &Variable, class: &str) -> Result<(Option<String>, bool)> {
     let sides = variable.shape();
     let count = sides.iter().try_fold(1u64, |all, &side| all.checked_mul(side));
     if count.is_none_or(|count| count > SHOWN) {
         let sides: Vec<String> = sides.iter().map(u64::to_string).collect();
-        return Ok(Some(format!("{of} {}", sides.join(" × "))));
+        return Ok((Some(format!("{class} {}", sides.join(" × "))), false));
     }
-    let cells = variable.read()?.cells()?.into_iter().map(Option::unwrap_or_default);
-    Ok(Some(cells.collect::<Vec<_>>().join(" ")))
+    let cells = variable.read()?.cells()?;
+    // A single value that is missing is no text.
+    if let [None] = cells[..] {
+        return Ok((None, true));
+    }
+    let cells: Vec<String> = cells.into_iter().map(Option::unwrap_or_default).collect();
+    Ok((Some(cells.join(" ")), true))
+}
+
+/// Returns what an object is for people: the values of small ones, and the class of others.
+fn object(node: &Node, class: String) -> Result<(Option<String>, bool)> {
+    let class = if mcos::is_reference(node, &class)? { mcos::class_of(node)? } else { class };
+    Ok(match meaning_at(node, &mut Budget::default())? {
+        Some(Meaning::Variable(variable)) => return short(&variable, &class),
+        Some(Meaning::Table(table)) => {
+            let (rows, columns) = (table.rows, table.columns.len());
+            let text = match class.as_str() {
+                "table" | "timetable" => format!("{class} {rows} × {columns}"),
+                "containers.Map" | "dictionary" if rows != 1 => format!("{class} of {rows} entries"),
+                "containers.Map" | "dictionary" => format!("{class} of 1 entry"),
+                class if rows == 1 => class.to_owned(),
+                class => format!("{class} {rows} × 1"),
+            };
+            (Some(text), false)
+        }
+        _ => (Some(class), false),
+    })
+}
+
+/// Returns the texts of a cell array, or those of a list of them.
+pub(super) fn texts(node: &Node) -> Result<Vec<String>> {
+    if is_empty(node)? {
+        return Ok(Vec::new());
+    }
+    let none = Option::unwrap_or_default;
+    if let Some(count) = count_of_references(node)? {
+        return Ok(of_cells(node, (0, count))?.into_iter().map(none).collect());
+    }
+    let of = class(node)?.unwrap_or_default();
+    // Of objects, only lists of texts contain texts, so that nothing leads back to itself.
+    let readable = !is_special(node, &of, node.kind()?)? || mcos::is_list_of_texts(node, &of)?;
+    match if readable { meaning_at(node, &mut Budget::default())? } else { None } {
+        Some(Meaning::Variable(variable)) => Ok(variable.read()?.cells()?.into_iter().map(none).collect()),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Returns a text; it is empty if there is none.
+pub(super) fn text(node: &Node) -> Result<String> {
+    Ok(texts(node)?.into_iter().next().unwrap_or_default())
+}
+
+/// Returns the first of some numbers or truth values.
+pub(super) fn number(node: &Node) -> Result<Option<f64>> {
+    if is_empty(node)? {
+        return Ok(None);
+    }
+    Ok(node.element_numbers()?.and_then(|numbers| numbers.first().copied()))
+}
+
+/// Returns an array of numbers.
+pub(super) fn numbers(node: &Node) -> Result<Variable> {
+    let of = class(node)?.unwrap_or_default();
+    let found = match node.kind()? {
+        kind if is_special(node, &of, kind)? => None,
+        Kind::Array if of != "cell" => meaning_at(node, &mut Budget::default())?,
+        _ => None,
+    };
+    match found {
+        Some(Meaning::Variable(variable)) => Ok(*variable),
+        _ => {
+            let kind = FaultKind::Rule("is not an array of numbers");
+            Err(Fault::from(kind).at("property of an object of MATLAB", 0).within(None, Some(node.path())))
+        }
+    }
+}
+
+/// Returns numbers in MATLAB's order, in which the first dimension varies fastest.
+pub(super) fn in_stored_order(variable: &Variable) -> Result<Vec<f64>> {
+    variable.clone().undecoded().read()?.numbers()
 }
 
 /// Decodes a cell array as a table with one row per cell, in MATLAB's order.
@@ -196,13 +309,13 @@ fn cells(node: &Node) -> Result<Option<Meaning>> {
 /// Decodes a structure as a table. If all fields are lists of equal length, they are its columns, because
 /// programs that convert tables store them in this way. The fields of an array of structures are references
 /// to their contents, one per row. A single structure has one row.
-fn structure(group: &Node) -> Result<Option<Meaning>> {
-    let children = group.children()?;
+fn structure(group: &Node, budget: &mut Budget) -> Result<Option<Meaning>> {
+    let children = mcos::fields(group)?;
     let of = |columns: Vec<Column>, rows| {
         let path = group.path().to_owned();
         Some(Meaning::Table(Table { path, rows, index: Vec::new(), columns }))
     };
-    if let Some((rows, columns)) = lists(&children)? {
+    if let Some((rows, columns)) = lists(&children, budget)? {
         return Ok(of(columns, rows));
     }
     let (mut columns, mut rows) = (Vec::new(), None);
@@ -220,12 +333,26 @@ fn structure(group: &Node) -> Result<Option<Meaning>> {
 }
 
 /// Returns the fields of a structure as columns if all of them are lists of equal length, with this length.
-fn lists(children: &[Node]) -> Result<Option<(u64, Vec<Column>)>> {
+fn lists(children: &[Node], budget: &mut Budget) -> Result<Option<(u64, Vec<Column>)>> {
     let mut columns = Vec::new();
     let mut rows = None;
     for child in children {
         let Some(of) = class(child)? else { return Ok(None) };
-        if child.kind()? != Kind::Array || matches!(of.as_str(), "cell" | "char") {
+        let kind = child.kind()?;
+        if is_special(child, &of, kind)? {
+            let found = budget.deeper(child, |budget| meaning_at(child, budget))?;
+            let Some(Meaning::Variable(variable)) = found else {
+                return Ok(None);
+            };
+            let variable = variable.into_column();
+            let [length] = variable.shape()[..] else { return Ok(None) };
+            if length < 2 || *rows.get_or_insert(length) != length {
+                return Ok(None);
+            }
+            columns.push(Column::variable(variable));
+            continue;
+        }
+        if kind != Kind::Array || matches!(of.as_str(), "cell" | "char") || is_empty(child)? {
             return Ok(None);
         }
         let Some(variable) = variable(child, &of)? else { return Ok(None) };
@@ -236,6 +363,79 @@ fn lists(children: &[Node]) -> Result<Option<(u64, Vec<Column>)>> {
         columns.push(Column::variable(variable));
     }
     Ok(rows.map(|rows| (rows, columns)))
+}
+
+/// Returns whether an array without elements is stored as its dimensions.
+fn is_empty(node: &Node) -> Result<bool> {
+    Ok(node.number("MATLAB_empty")?.is_some_and(|mark| mark != 0.0))
+}
+
+/// Returns whether an array or a group stands for something else than its elements or members.
+fn is_special(node: &Node, class: &str, kind: Kind) -> Result<bool> {
+    if class == "function_handle" || is_object(node, class)? || mcos::is_reference(node, class)? {
+        return Ok(true);
+    }
+    Ok(kind == Kind::Group && class == "struct" && mcos::is_enumeration(node)?)
+}
+
+/// Decodes a handle of a function as its text.
+fn function(group: &Node) -> Result<Option<Meaning>> {
+    let inner = match group.child("function_handle")? {
+        Some(inner) if inner.kind()? == Kind::Group => inner,
+        _ => group.clone(),
+    };
+    let name = match inner.child("function")? {
+        Some(name) => text(&name)?,
+        None => String::new(),
+    };
+    // The text of an anonymous function begins with marks of MATLAB's own.
+    let shown = match name.find('@') {
+        Some(at) => name.get(at..).unwrap_or_default().to_owned(),
+        None => format!("@{name}"),
+    };
+    let values = Values::Text(vec![Some(shown)]);
+    let elsewhere = Elsewhere {
+        shape: vec![1, 1],
+        element: ElementType::Text,
+        kind: "function".into(),
+        how: How::all(move || Ok(values.clone())),
+    };
+    Ok(Variable::of_elsewhere(group, elsewhere, Decoding::Stored)?.map(Meaning::from))
+}
+
+/// Returns the error for an object of another system than MATLAB's own.
+fn foreign(class: &str) -> Error {
+    Error::unsupported(format!(
+        "an object of the class {class}: only Java or COM can read what it contains; in MATLAB, convert it to an array \
+         or a structure first"
+    ))
+}
+
+/// Decodes an array or a group.
+pub(super) fn meaning_at(node: &Node, budget: &mut Budget) -> Result<Option<Meaning>> {
+    let Some(class) = class(node)? else { return Ok(None) };
+    if is_empty(node)? {
+        return empty(node, &class);
+    }
+    if let Some(rows) = node.number("MATLAB_sparse")? {
+        return Ok(sparse(node, rows as u64)?.map(Meaning::Sparse));
+    }
+    let kind = node.kind()?;
+    if is_special(node, &class, kind)? {
+        return match class.as_str() {
+            "function_handle" if kind == Kind::Group => function(node),
+            "function_handle" => Ok(None),
+            class if ["java.", "com.", "COM."].iter().any(|of| class.starts_with(of)) => Err(foreign(class)),
+            _ => mcos::meaning(node, budget),
+        };
+    }
+    match (class.as_str(), kind) {
+        ("cell", Kind::Array) => cells(node),
+        ("struct", Kind::Group) => structure(node, budget),
+        (_, Kind::Group) if node.number("MATLAB_object_decode")? == Some(OLD) => structure(node, budget),
+        (class, Kind::Array) => Ok(variable(node, class)?.map(Meaning::from)),
+        _ => Ok(None),
+    }
 }
 
 impl Convention for Matlab {
@@ -256,30 +456,16 @@ impl Convention for Matlab {
     }
 
     fn meaning(&self, node: &Node, _options: &DecodeOptions) -> Result<Option<Meaning>> {
-        let Some(class) = class(node)? else { return Ok(None) };
-        if node.number("MATLAB_empty")?.is_some_and(|mark| mark != 0.0) {
-            return empty(node, &class);
-        }
-        if let Some(rows) = node.number("MATLAB_sparse")? {
-            return Ok(sparse(node, rows as u64)?.map(Meaning::Sparse));
-        }
-        if is_object(node, &class)? {
-            return Err(Error::unsupported(format!(
-                "an object of MATLAB's class {class}: MATLAB stores its contents in a form that is not documented (MCOS); \
-                 in MATLAB, convert it first, for example a table with table2struct or a datetime with datestr"
-            )));
-        }
-        match (class.as_str(), node.kind()?) {
-            ("cell", Kind::Array) => cells(node),
-            ("struct", Kind::Group) => structure(node),
-            (class, Kind::Array) => Ok(variable(node, class)?.map(Meaning::from)),
-            _ => Ok(None),
-        }
+        meaning_at(node, &mut Budget::default())
     }
 
     fn outline(&self, root: &Node) -> Result<Outline> {
         let mut outline = Outline::default();
         for child in root.children()? {
+            // What the names of MATLAB's own groups begin with is in no name of a variable.
+            if child.name().starts_with('#') {
+                continue;
+            }
             if let Some(class) = class(&child)? {
                 outline = outline.with(child.path(), class);
             }
@@ -377,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_refused_by_the_name_of_their_class() {
+    fn objects_need_their_contents() {
         let mut tree = Memory::new(Format::Hdf5);
         let t = tree.array(tree.root(), "t", array::<u32>(&[6, 1], &[0xdd00_0000, 2, 1, 1, 1, 1]));
         of_class(&mut tree, t, "table");
@@ -385,8 +571,9 @@ mod tests {
         let n = tree.array(tree.root(), "n", array::<u32>(&[1, 1], &[7]));
         of_class(&mut tree, n, "uint32");
         let data = Dataset::new(File::from(tree));
-        let error = data.meaning("/t").unwrap_err().to_string();
-        assert!(error.contains("MATLAB's class table") && error.contains("MCOS"), "{error}");
+        let error = data.meaning("/t").unwrap_err();
+        assert_eq!(error.to_string(), "malformed objects of MATLAB at offset 0x0: cell array is missing");
+        assert_eq!(error.object(), Some("/#subsystem#/MCOS"));
         assert!(data.variable("/n").is_ok());
         // The file itself is known, and what it contains is named.
         let outline = data.outline().unwrap();

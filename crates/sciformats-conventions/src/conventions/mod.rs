@@ -13,6 +13,7 @@ pub(crate) mod ligo;
 pub(crate) mod loom;
 pub(crate) mod materials;
 pub(crate) mod matlab;
+pub(crate) mod mcos;
 mod members;
 pub(crate) mod microscopy;
 pub(crate) mod netcdf;

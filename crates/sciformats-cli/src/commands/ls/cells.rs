@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sciformats::{ArrayInfo, Error, Object};
-use sciformats_conventions::{Variable, type_name};
+use sciformats_conventions::{Table, Variable, type_name};
 
 use super::meant::{self, Glance, Meant, is_time};
 use crate::commands::json::JsonObject;
@@ -53,6 +53,25 @@ pub(super) fn array(info: &ArrayInfo, meant: Option<&Meant>, style: Style) -> Ve
     cells.push(Cell::new(FAINT, logical.unwrap_or_default()));
     cells.push(said(meant, &look::safe(&notes.join(", "))));
     cells
+}
+
+/// Returns the cells after the name of an array that stands for a table.
+pub(super) fn of_table(info: &ArrayInfo, what: &str, table: &Table) -> Vec<Cell> {
+    let columns = table.all_columns().count() as u64;
+    let rows = look::count(table.rows, "row");
+    // The cells of a cell array have no name of their own.
+    let extent = if columns == 0 || super::meant::has_columns(table) {
+        format!("{rows}, {}", look::count(columns, "column"))
+    } else {
+        look::count(table.rows, "cell")
+    };
+    let size = info.stored.or(info.logical()).map(look::size).unwrap_or_default();
+    vec![
+        Cell::new(TYPE, look::safe(what)),
+        Cell::new(SHAPE, extent),
+        Cell::new(PLAIN, size).unbroken(),
+        Cell::default(),
+    ]
 }
 
 /// Describes the values of an array, such as `float32 ← int16, K`. The units of dates are shown beside the
@@ -126,7 +145,9 @@ fn said(meant: Option<&Meant>, stored: &str) -> Cell {
         if value || !variable.has_names() {
             cell = told(variable, glance.as_ref());
         }
-        if let Some(units) = variable.units.as_ref().filter(|_| is_time(variable)) {
+        // All dates of MATLAB count the same.
+        let counted = is_time(variable) && !meant::is_of_matlab(variable);
+        if let Some(units) = variable.units.as_ref().filter(|_| counted) {
             let space = if cell.is_empty() { "" } else { "  " };
             cell = cell.and(PLAIN, format!("{space}{}", look::safe(units)));
         }

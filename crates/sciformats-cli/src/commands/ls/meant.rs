@@ -1,9 +1,9 @@
 //! What a line says about the meaning of an array: dimensions, units, a name for people, and the first
 //! values.
 
-use sciformats::{ArrayInfo, Error, ObjectId, Range, Slab, Value as Told};
+use sciformats::{ArrayInfo, ElementType, Error, ObjectId, Range, Slab, Value as Told};
 use sciformats_conventions::decoding::Decoding;
-use sciformats_conventions::{Dataset, Meaning, Values, Variable};
+use sciformats_conventions::{Column, Dataset, Meaning, Table, Values, Variable};
 
 use crate::commands::json::JsonObject;
 use crate::look;
@@ -35,6 +35,38 @@ pub(super) fn meant(data: &Dataset, (path, id): (&str, ObjectId), glance: bool) 
     Some(Meant { variable: *variable, glance })
 }
 
+/// Returns the table that an array stands for, and what it is, such as a table or a list of cells of MATLAB. Records
+/// say themselves what their columns are.
+pub(super) fn table(
+    data: &Dataset,
+    (path, id): (&str, ObjectId),
+    info: &ArrayInfo,
+) -> Option<(String, Table)> {
+    if matches!(info.element, ElementType::Compound(_)) {
+        return None;
+    }
+    let node = data.known(path, id);
+    let Ok(Some(Meaning::Table(table))) = data.meaning_of(&node) else { return None };
+    let what = node.text("MATLAB_class").ok().flatten().filter(|text| !text.is_empty());
+    Some((look::clipped(what.as_deref().unwrap_or("table"), SHOWN), table))
+}
+
+/// Returns whether a table has columns with names of their own: the cells of a cell array have none.
+pub(super) fn has_columns(table: &Table) -> bool {
+    let name = table.path.rsplit('/').next().unwrap_or_default();
+    table.all_columns().any(|column| column.name != name)
+}
+
+/// Describes the values of a column: `float64, m/s`.
+pub(super) fn values_of(column: &Column) -> String {
+    let kind = column.type_name();
+    let shape = column.row_shape();
+    let several = if shape.is_empty() { String::new() } else { format!(" × {}", look::shape(Some(&shape))) };
+    let units = column.units.as_ref().filter(|_| column.calendar().is_none());
+    let units = units.map(|units| format!(", {}", look::clipped(units, 24))).unwrap_or_default();
+    format!("{kind}{several}{units}")
+}
+
 /// Returns the reason why an array is not decoded although its convention is known, such as an object of MATLAB.
 pub(super) fn refused(data: &Dataset, (path, id): (&str, ObjectId)) -> Option<String> {
     match data.meaning_of(&data.known(path, id)) {
@@ -50,7 +82,11 @@ pub(in crate::commands) fn look_at(variable: &Variable) -> Option<Glance> {
     if !is_near(variable.stored()) || variable.is_dimension() {
         return None;
     }
-    let shape = variable.shape();
+    let mut shape = variable.shape();
+    // Everything in MATLAB has two dimensions, also a single number.
+    if shape.len() > 1 && shape.iter().all(|&side| side == 1) && is_of_matlab(variable) {
+        shape.clear();
+    }
     match shape.as_slice() {
         [] => {
             let cells = variable.read().ok()?;
@@ -75,6 +111,11 @@ pub(in crate::commands) fn look_at(variable: &Variable) -> Option<Glance> {
         }
         _ => None,
     }
+}
+
+/// Returns whether MATLAB has written a variable.
+pub(super) fn is_of_matlab(variable: &Variable) -> bool {
+    matches!(variable.node().has("MATLAB_class"), Ok(true))
 }
 
 /// Returns whether the values are dates.
@@ -125,7 +166,38 @@ pub(super) fn mark(data: &Dataset, (path, id): (&str, ObjectId)) -> Option<Strin
     let names =
         ["encoding-type", "NX_class", "pandas_type", "MATLAB_class", "neurodata_type", "h5sparse_format"];
     let found = names.iter().find_map(|name| node.text(name).ok().flatten().filter(|text| !text.is_empty()));
-    found.map(|text| look::clipped(&text, SHOWN))
+    let found = found.map(|text| look::clipped(&text, SHOWN))?;
+    // Handles of functions and members of enumerations are groups.
+    if found != "struct"
+        && let Ok(Some(Meaning::Variable(variable))) = data.meaning_of(&node)
+        && is_of_matlab(&variable)
+        && variable.path() == path
+    {
+        let shape = variable.shape();
+        let shape = if shape.is_empty() { String::new() } else { format!("  {}", look::shape(Some(&shape))) };
+        let value = match look_at(&variable) {
+            Some(Glance::Value(value)) => format!("  = {value}"),
+            _ => String::new(),
+        };
+        return Some(format!("{found}  {}{shape}{value}", look::clipped(&variable.values_name(), SHOWN)));
+    }
+    Some(found)
+}
+
+/// Adds the columns of a table to the JSON line of the array that stands for it.
+pub(super) fn json_table(line: &mut JsonObject, table: &Table) {
+    let columns = table.all_columns().map(|column| {
+        let mut one = JsonObject::new();
+        one.value("name", column.name.as_str()).value("values", column.type_name());
+        for (key, text) in [("units", &column.units), ("description", &column.description)] {
+            if let Some(text) = text {
+                one.value(key, text.as_str());
+            }
+        }
+        one.finish()
+    });
+    let columns = columns.collect::<Vec<_>>().join(",");
+    line.value("rows", table.rows).raw("columns", &format!("[{columns}]"));
 }
 
 /// Adds the meaning of an array to its JSON line.
@@ -169,8 +241,6 @@ pub(super) fn json(line: &mut JsonObject, meant: &Meant) {
 
 #[cfg(test)]
 mod tests {
-    use sciformats::ElementType;
-
     use super::*;
 
     #[test]

@@ -15,7 +15,7 @@ use sciformats::{Error, Format, Object, ObjectId};
 use sciformats_conventions::Dataset;
 
 use self::cells::{Style, describe, described, title};
-use self::meant::{Meant, meant};
+use self::meant::{self as meaning, Meant, meant};
 use self::sizes::{Sizes, Totals};
 use self::tree::{Position, Walk};
 use super::FOLDERS;
@@ -202,6 +202,14 @@ impl<W: Write> List<'_, W> {
             self.set_apart(tree)?;
             self.heading((path, data), (at, &object), meant.as_ref(), tree)?;
         }
+        // The columns of a table are below the array that stands for it.
+        if let (Object::Array(info), None, true) = (&object, &meant, glance && !self.session.json)
+            && let Some((_, table)) = meaning::table(data, (at, id), info)
+            && meaning::has_columns(&table)
+        {
+            self.files.flush(&mut self.out)?;
+            self.columns(&table, "")?;
+        }
         let lead = if tree { "│   " } else { "    " };
         self.attributes(source, &Position { file: path, lead, path: at, name: "", several: false }, id)?;
         if tree {
@@ -250,7 +258,17 @@ impl<W: Write> List<'_, W> {
             return Ok(self.table.flush(&mut self.out)?);
         };
         let mut row = vec![name, Cell::new(FAINT, format)];
-        row.extend(cells::array(info, meant, Style { long: self.args.long, several: false }));
+        let table = match meant {
+            None if !self.session.far().is_far(path) => {
+                let id = file.resolve(at).map_err(|error| Failure::within(path, file, &error))?;
+                meaning::table(data, (at, id), info)
+            }
+            _ => None,
+        };
+        row.extend(match &table {
+            Some((what, table)) => cells::of_table(info, what, table),
+            None => cells::array(info, meant, Style { long: self.args.long, several: false }),
+        });
         Ok(self.files.row(&mut self.out, row)?)
     }
 

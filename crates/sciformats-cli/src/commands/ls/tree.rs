@@ -10,12 +10,19 @@ use sciformats_conventions::Dataset;
 
 use super::List;
 use super::cells::{self, Style, describe, described, wrong};
-use super::meant::{mark, meant, refused};
+use super::meant::{self, mark, meant, refused};
 use super::shorten::{Line, Shortened};
 use super::sizes::{Sizes, Totals};
 use crate::commands::attrs;
 use crate::failure::Outcome;
-use crate::look::{self, Cell, FAINT, GROUP, LINK, PLAIN};
+use crate::look::{self, Cell, FAINT, GROUP, LINK, PLAIN, SHAPE, TYPE};
+
+/// Groups that MATLAB names by itself, and what is in them.
+const INTERNAL: [(&str, &str); 2] =
+    [("#refs#", "contents of cells and objects"), ("#subsystem#", "list of objects")];
+
+/// The number of columns of a table that are listed.
+const COLUMNS: usize = 40;
 
 /// The position of a line in the tree of its file.
 #[derive(Clone, Copy)]
@@ -118,6 +125,14 @@ impl<W: Write> List<'_, W> {
             Target::Damaged(error) => return self.damaged(&position, &error),
         };
         let source = walk.data.file().source();
+        if at == "/" && !self.args.all && !self.session.json && self.args.descends(depth) {
+            // Where MATLAB keeps what other variables refer to.
+            if let Some(what) = INTERNAL.iter().find(|(own, _)| *own == name).map(|(_, what)| *what) {
+                let name = Cell::new(FAINT, lead).and(GROUP, look::safe(&name)).and(FAINT, "/");
+                let what = Cell::new(FAINT, format!("{what}; --all lists it"));
+                return Ok(self.table.row(&mut self.out, vec![name, what])?);
+            }
+        }
         if let Some(first) = walk.seen.first(source, id, &path) {
             let first = first.to_owned();
             return self.link(&position, "hardlink", &[("target", &first)]);
@@ -126,7 +141,7 @@ impl<W: Write> List<'_, W> {
             Ok(object) => object,
             Err(error) => return self.damaged(&position, &error),
         };
-        self.object(&position, (walk, id), &object)?;
+        self.object(&position, (walk, id), &object, below)?;
         self.attributes(source, &Position { lead: below, ..position }, id)?;
         if matches!(object, Object::Group) && self.args.descends(depth) {
             let outside = std::mem::replace(&mut walk.several, several);
@@ -141,6 +156,7 @@ impl<W: Write> List<'_, W> {
         at: &Position<'_>,
         (walk, id): (&Walk<'_>, ObjectId),
         object: &Object,
+        below: &str,
     ) -> Outcome<()> {
         let data = walk.data;
         let sizes = walk.totals.as_ref().and_then(|totals| match object {
@@ -154,9 +170,18 @@ impl<W: Write> List<'_, W> {
             Object::Array(_) => meant(data, (at.path, id), glance),
             _ => None,
         };
+        let table = match object {
+            Object::Array(info) if meant.is_none() && glance && sizes.is_none() => {
+                meant::table(data, (at.path, id), info)
+            }
+            _ => None,
+        };
         if self.session.json {
             return self.json(at.file, at.path, |line| {
                 describe(line, object, meant.as_ref());
+                if let Some((_, table)) = &table {
+                    meant::json_table(line, table);
+                }
                 if let (Some(sizes), Object::Group) = (sizes, object) {
                     line.value("arrays", sizes.arrays)
                         .value("stored", sizes.stored)
@@ -166,6 +191,13 @@ impl<W: Write> List<'_, W> {
         }
         let lead = Cell::new(FAINT, at.lead);
         let name = look::safe(at.name);
+        if let (Object::Array(info), Some((what, table))) = (object, &table) {
+            let mut row = vec![lead.and_cell(cells::name(at.name, None))];
+            row.extend(cells::of_table(info, what, table));
+            self.table.row(&mut self.out, row)?;
+            let named = meant::has_columns(table) && self.args.descends(0);
+            return if named { self.columns(table, below) } else { Ok(()) };
+        }
         let row = match (object, sizes) {
             (Object::Group, Some(sizes)) => {
                 let mut row = vec![lead.and(GROUP, name).and(FAINT, "/")];
@@ -196,6 +228,28 @@ impl<W: Write> List<'_, W> {
             (other, _) => vec![lead.and(PLAIN, name), described(other)],
         };
         Ok(self.table.row(&mut self.out, row)?)
+    }
+
+    /// Lists the columns of a table below its line.
+    pub(super) fn columns(&mut self, table: &sciformats_conventions::Table, lead: &str) -> Outcome<()> {
+        let count = table.all_columns().count();
+        let most = if self.args.all { usize::MAX } else { COLUMNS };
+        let left = sciformats_core::bound::left(count, most);
+        for (at, column) in table.all_columns().take(most).enumerate() {
+            let branch = if at + 1 == count { "└── " } else { "├── " };
+            let name = Cell::new(FAINT, format!("{lead}{branch}")).and(PLAIN, look::safe(&column.name));
+            let values = Cell::new(TYPE, look::safe(&look::clipped(&meant::values_of(column), 40)));
+            let index = if at < table.index.len() { "index" } else { "" };
+            let told = column.description.as_deref().unwrap_or_default();
+            let told = Cell::new(PLAIN, look::safe(&look::clipped(told, 60)));
+            self.table
+                .row(&mut self.out, vec![name, values, Cell::new(SHAPE, index), Cell::default(), told])?;
+        }
+        if left > 0 {
+            let more = format!("{lead}└── … {} more; --all lists them", look::count(left as u64, "column"));
+            self.table.row(&mut self.out, vec![Cell::new(FAINT, more)])?;
+        }
+        Ok(())
     }
 
     fn link(&mut self, at: &Position<'_>, kind: &str, parts: &[(&str, &str)]) -> Outcome<()> {
