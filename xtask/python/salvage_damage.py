@@ -481,7 +481,8 @@ def read_blosc2(path, chunks):
     if hasattr(array, "shape"):
         return {"": array[...]}
     # The shape is lost. The chunks are there as they were stored, one block after another.
-    found = {unblocked(array.decompress_chunk(i)) for i in range(array.nchunks) if array.chunksize == 10 * 60 * 4}
+    chunks = [array.decompress_chunk(i) for i in range(array.nchunks)]
+    found = {unblocked(chunk) for chunk in chunks if len(chunk) == 10 * 60 * 4}
     wanted = make_blosc2(f"{path}.wanted")[""]
     return {"": np.array([part.tobytes() in found for part in np.split(wanted, 12)])}
 

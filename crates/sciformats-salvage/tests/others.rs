@@ -310,6 +310,36 @@ fn asdf() {
 }
 
 #[test]
+fn blosc2_without_its_header() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bytes, _) = frame(false);
+    let original = cframe::Frame::from_bytes(bytes.clone()).unwrap();
+    let first = bytes.len() - usize::try_from(original.header().header_len).unwrap();
+    assert!(first > 1000 && original.chunks() == 12);
+    // The header alone, and the header with the first chunk.
+    for (end, lost) in [(64, 0), (300, 1)] {
+        let mut damaged = bytes.clone();
+        damaged[..end].fill(0);
+        // Without a header, the name says what the file was.
+        let path = folder.path().join("damaged.b2frame");
+        std::fs::write(&path, &damaged).unwrap();
+        let found = examine(&path, &Options::default().with_threads(1)).unwrap();
+        let path = saved(&found, folder.path(), "saved.b2frame").unwrap();
+        let kept = cframe::Frame::open(&path).unwrap();
+        assert_eq!(kept.chunks(), 12, "{:#?}", found.report());
+        for chunk in 0..12 {
+            let right = kept.chunk(chunk).unwrap().decode().unwrap()
+                == original.chunk(chunk).unwrap().decode().unwrap();
+            assert_eq!(right, chunk >= lost, "chunk {chunk} of the file without {end} bytes");
+        }
+        let object = &found.report().objects[0];
+        assert_eq!((object.state, object.chunks), (State::Partial, Some((12 - lost, 12))));
+        let missing: Vec<_> = (0..lost).map(|_| (vec![0], vec![100])).collect();
+        assert_eq!(object.missing, missing);
+    }
+}
+
+#[test]
 fn asdf_without_its_tree_or_its_index() {
     let folder = tempfile::tempdir().unwrap();
     let (bytes, arrays) = document();

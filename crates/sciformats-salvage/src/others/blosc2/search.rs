@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cframe::{ChunkSize, Frame, Params};
+use sciformats_core::storage::Access;
 use sciformats_core::{ReadAt, Result, bound};
 
-use super::{Place, Saved, decoded, finish};
+use super::{Place, Saved, decoded, finish, options};
+use crate::boxes::boxes;
 use crate::map::Part;
 use crate::others::{Found, Notes, Output, object, spoil};
 use crate::report::{Confidence, State};
@@ -162,10 +164,11 @@ pub(super) fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found
         }
         at += WINDOW;
     }
-    // The last one is the index, if it has one offset for each of the others.
+    let placed = by_index(&**source, &best)?;
+    // Otherwise, the last one is the index if it has one offset for each of the others.
     if let Some(&(_, nbytes, _)) = best.last()
         && best.len() > 1
-        && u64::from(nbytes) == 8 * (best.len() as u64 - 1)
+        && (placed.is_some() || u64::from(nbytes) == 8 * (best.len() as u64 - 1))
     {
         best.pop();
     }
@@ -186,14 +189,33 @@ pub(super) fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found
         State::Partial,
         "the header of the frame is lost, and with it the shape and what says which chunks were not stored",
     );
-    report.chunks = Some((best.len() as u64, best.len() as u64));
-    let chunks = best
-        .iter()
-        .map(|&(at, nbytes, cbytes)| {
-            notes.structure("chunk", (at, bound::sum(at, cbytes.into())), Part::Carved);
-            (Place::At(at, cbytes.into()), nbytes)
-        })
-        .collect();
+    for &(at, _, cbytes) in &best {
+        notes.structure("chunk", (at, bound::sum(at, cbytes.into())), Part::Carved);
+    }
+    let chunks = match placed {
+        Some(placed) => {
+            notes.act(
+                "use an index of chunks",
+                start,
+                format!("its offsets lead to all chunks that were found; it has {}", placed.len()),
+                Confidence::High,
+            );
+            placed
+        }
+        None => best.iter().map(|&(at, nbytes, cbytes)| (Place::At(at, cbytes.into()), nbytes)).collect(),
+    };
+    report.chunks = Some((best.len() as u64, chunks.len() as u64));
+    let width = u64::from(typesize).max(1);
+    let items: Vec<u64> = chunks.iter().map(|&(_, size)| u64::from(size) / width).collect();
+    let total = items.iter().fold(0, |total, &count| bound::sum(total, count));
+    let mut from = 0;
+    for ((place, _), &count) in chunks.iter().zip(&items) {
+        if matches!(place, Place::Lost) {
+            spoil(&mut report, State::Partial, "chunks were not found");
+            report.missing.extend(boxes(&[total], from, bound::sum(from, count)));
+        }
+        from = bound::sum(from, count);
+    }
     let params = Params::new(u32::from(typesize).max(1));
     let saved = Saved {
         source: Some(source.clone()),
@@ -205,4 +227,41 @@ pub(super) fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found
         damage: None,
     };
     finish(notes, report, saved)
+}
+
+/// Returns the place and the decoded size of each chunk of a frame, if the last of these chunks is the index of the frame: its offsets
+/// are as far apart as the chunks are in the file. The offsets say where the first chunk was, so that chunks are known to be lost.
+fn by_index(source: &dyn ReadAt, chunks: &[(u64, u32, u32)]) -> Result<Option<Vec<(Place, u32)>>> {
+    let Some((&(at, nbytes, cbytes), found)) = chunks.split_last() else { return Ok(None) };
+    let Some(&(last, ..)) = found.last() else { return Ok(None) };
+    if !nbytes.is_multiple_of(8) || bound::product(found.len() as u64, 8) > nbytes.into() {
+        return Ok(None);
+    }
+    let Ok(index) = cframe::decompress_with(
+        &source.read_at(at, bound::addressable(cbytes.into()))?,
+        &options(Access::default()),
+    ) else {
+        return Ok(None);
+    };
+    // A chunk of one value has no place, and a negative offset.
+    let offsets: Vec<i64> =
+        index.chunks_exact(8).filter_map(|offset| offset.try_into().ok()).map(i64::from_le_bytes).collect();
+    let offsets: Option<Vec<u64>> = offsets.into_iter().map(|offset| u64::try_from(offset).ok()).collect();
+    let Some(offsets) = offsets else { return Ok(None) };
+    let first = offsets.iter().max().and_then(|largest| last.checked_sub(*largest));
+    let (Some(first), Some(size)) = (first, found.iter().map(|&(_, nbytes, _)| nbytes).max()) else {
+        return Ok(None);
+    };
+    let known: BTreeMap<u64, (u32, u32)> =
+        found.iter().map(|&(at, nbytes, cbytes)| (at, (nbytes, cbytes))).collect();
+    let place = |offset: &u64| {
+        let at = bound::sum(first, *offset);
+        match known.get(&at) {
+            Some(&(nbytes, cbytes)) => (Place::At(at, cbytes.into()), nbytes),
+            None => (Place::Lost, size),
+        }
+    };
+    let placed: Vec<(Place, u32)> = offsets.iter().map(place).collect();
+    let there = placed.iter().filter(|(place, _)| matches!(place, Place::At(..))).count();
+    Ok((there == known.len()).then_some(placed))
 }
