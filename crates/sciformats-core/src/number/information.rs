@@ -4,6 +4,8 @@
 //! mostly in common. Towards the last bits this ends, and what is left is noise, which no compression can shorten. The measure is the
 //! mutual information of each bit and the same bit of the neighbour (Klöwer and others, 2021, <https://doi.org/10.1038/s43588-021-00156-2>).
 
+use crate::bound;
+
 /// What a float consists of.
 struct Float {
     /// The bytes.
@@ -165,22 +167,22 @@ impl Information {
         }));
         let mut step = 1usize;
         for (axis, n) in self.axes.iter_mut().zip(shape).rev() {
-            for line in self.bits.chunks(step.saturating_mul(*n).max(1)) {
-                // a bound: the count fits
+            let width = bound::product(step, *n);
+            for line in self.bits.chunks(width.max(1)) {
                 for (a, b) in line.iter().zip(line.iter().skip(step)) {
                     if let (Some(a), Some(b)) = (a, b) {
                         axis.add(*a, *b);
                     }
                 }
             }
-            step = step.saturating_mul(*n); // a bound: the count fits
+            step = width;
         }
     }
 
     /// Returns the largest number of pairs along an axis.
     #[must_use]
     pub fn pairs(&self) -> u64 {
-        self.axes.iter().map(|axis| axis.pairs + u64::from(axis.fresh)).max().unwrap_or(0)
+        self.axes.iter().map(|axis| axis.pairs + u64::from(axis.fresh)).fold(0, u64::max)
     }
 
     /// Returns the mutual information, in bits, of each bit of a number and the same bit of the next number along an axis: first the
@@ -224,8 +226,8 @@ impl Information {
             sum += bit;
             sum >= kept * all
         });
-        let keep = last
-            .map_or(u32::MAX, |last| u32::try_from((last + 1).saturating_sub(before)).unwrap_or(u32::MAX)); // bounds
+        let bits = last.map_or(before + self.float.explicit as usize, |last| last + 1);
+        let keep = u32::try_from(bound::left(bits, before)).ok()?;
         Some(keep.clamp(1, self.float.explicit))
     }
 }

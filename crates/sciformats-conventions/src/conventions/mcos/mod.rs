@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sciformats::{Datum, Decoder, ElementType, Error, Kind, Name, Range, Result, Slab};
-use sciformats_core::{Fault, FaultKind};
+use sciformats_core::{Fault, FaultKind, bound};
 
 use super::matlab;
 use crate::convention::Meaning;
@@ -85,7 +85,9 @@ fn fault(structure: &'static str, field: &'static str, kind: FaultKind, path: &s
 fn elements(node: &Node, element: &ElementType) -> Result<Option<Vec<u8>>> {
     let Some(info) = node.info()?.filter(|info| info.element == *element) else { return Ok(None) };
     let Some(shape) = info.shape.as_deref() else { return Ok(None) };
-    node.file().limits().memory("bytes of an object of MATLAB", info.logical().unwrap_or(u64::MAX))?;
+    let overflow =
+        || fault("array of an object of MATLAB", "size in bytes", FaultKind::Overflow, node.path());
+    node.file().limits().memory("bytes of an object of MATLAB", info.logical().ok_or_else(overflow)?)?;
     let mut bytes = Vec::new();
     node.file().read(node.id(), &Slab::all(shape)?, &mut bytes)?;
     Ok(Some(bytes))
@@ -97,8 +99,9 @@ pub(super) fn references(node: &Node) -> Result<Vec<String>> {
         return Ok(Vec::new());
     };
     let Some(shape) = info.shape.as_deref() else { return Ok(Vec::new()) };
-    let count = info.elements().unwrap_or(u64::MAX);
-    node.file().limits().memory("bytes of the references to cells", count.saturating_mul(64))?; // a bound
+    let overflow = || fault("cell array of MATLAB", "number of elements", FaultKind::Overflow, node.path());
+    let count = info.elements().ok_or_else(overflow)?;
+    node.file().limits().memory("bytes of the references to cells", bound::product(count, 64))?;
     let mut bytes = Vec::new();
     node.file().read(node.id(), &Slab::all(shape)?, &mut bytes)?;
     let mut paths = Vec::new();
@@ -125,7 +128,10 @@ pub(super) fn fields(group: &Node) -> Result<Vec<Node>> {
         });
         places.insert(letters.collect::<String>(), at);
     }
-    children.sort_by_key(|child| places.get(child.name()).copied().unwrap_or(usize::MAX));
+    children.sort_by_key(|child| {
+        let place = places.get(child.name()).copied();
+        (place.is_none(), place)
+    });
     Ok(children)
 }
 

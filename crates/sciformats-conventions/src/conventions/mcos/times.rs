@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use sciformats::{ElementType, Result};
-use sciformats_core::FaultKind;
+use sciformats_core::{FaultKind, bound};
 
 use super::{Object, fault};
 use crate::conventions::matlab;
@@ -125,7 +125,7 @@ pub(super) fn calendar_duration(of: &Object<'_>) -> Result<Option<Variable>> {
         let missing = || fault(structure, name, FaultKind::Rule("is missing"), group.path());
         parts.push(matlab::numbers(&group.child(name)?.ok_or_else(missing)?)?);
     }
-    let count = |shape: &Vec<u64>| sciformats_core::slab::elements(shape).unwrap_or(u64::MAX);
+    let count = |shape: &Vec<u64>| shape.iter().fold(1, |all, &n| bound::product(all, n));
     // A field with one number has the same for all elements; without elements, all fields are empty.
     let shapes: Vec<Vec<u64>> = parts.iter().map(Variable::shape).collect();
     let other = |shape: &&Vec<u64>| count(shape) != 1;
