@@ -167,12 +167,16 @@ def blosc(folder):
         assert len(file) == 62, len(file)
         for name in file:
             equal(file[name][()], long[name.split()[0]], name)
-    # A chunk that was cut short is an error, and no file is left.
-    place = os.path.join(out, "i2 zstd shuffle", "c", "0", "0")
+    cut_short(out, "i2 zstd shuffle", back)
+
+
+def cut_short(store, name, back):
+    """A chunk that was cut short is an error, and no file is left."""
+    place = os.path.join(store, name, "c", "0", "0")
     with open(place, "r+b") as chunk:
         chunk.truncate(os.path.getsize(place) // 2)
     os.remove(back)
-    said = subprocess.run([PROGRAM, "convert", out, back], capture_output=True, text=True)
+    said = subprocess.run([PROGRAM, "convert", store, back], capture_output=True, text=True)
     assert said.returncode != 0 and not os.path.exists(back), said.stderr
 
 
@@ -206,13 +210,7 @@ def pcodec(folder):
     for name in store:
         assert type(found[name].metadata.codecs[0]).__name__ == "PCodec", found[name].metadata
         equal(numpy.asarray(found[name][...]), store[name][...], name)
-    # A chunk that was cut short is an error, and no file is left.
-    place = os.path.join(again, "f8 zstd", "c", "0", "0")
-    with open(place, "r+b") as chunk:
-        chunk.truncate(os.path.getsize(place) // 2)
-    os.remove(back)
-    said = subprocess.run([PROGRAM, "convert", again, back], capture_output=True, text=True)
-    assert said.returncode != 0 and not os.path.exists(back), said.stderr
+    cut_short(again, "f8 zstd", back)
 
 
 PCODEC = ["i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8"]

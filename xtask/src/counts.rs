@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::ops::AddAssign;
+use std::process::Command;
 
-use crate::sh::Result;
+use crate::sh::{Result, output};
 
 /// Printed as `N passed, N failed, N skipped`.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,22 @@ impl Counts {
             }
         }
         Some(counts)
+    }
+
+    /// Counts the lines `{"case":…,"ok":true}` of a script, and prints the others. Lines with a figure are no checks.
+    pub(crate) fn of_script(script: &mut Command) -> Result<Self> {
+        let mut counts = Self::default();
+        for line in output(script)?.lines() {
+            let told: serde_json::Value =
+                serde_json::from_str(line).map_err(|error| format!("`{line}` is not a check: {error}"))?;
+            if told["ok"] == true {
+                counts.passed += 1;
+            } else {
+                println!("{line}");
+                counts.failed += u64::from(told["figure"].is_null());
+            }
+        }
+        if counts.total() == 0 { Err("the script checked nothing".into()) } else { Ok(counts) }
     }
 
     pub(crate) fn total(self) -> u64 {

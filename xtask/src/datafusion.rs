@@ -7,7 +7,7 @@ use crate::args::Args;
 use crate::conform::TABLES;
 use crate::counts::Counts;
 use crate::python::Python;
-use crate::sh::{About, Failure, Result, cargo, output, root, run, target_folder};
+use crate::sh::{About, Failure, Result, cargo, root, run, target_folder};
 
 /// The task. The last line is `N passed, N failed, N skipped`, of the comparisons.
 pub(crate) fn task(mut args: Args) -> Result {
@@ -41,18 +41,5 @@ fn compare(built: &Path) -> Result<Counts> {
     let program = format!("sciformats-datafusion{}", std::env::consts::EXE_SUFFIX);
     let mut script = python.script(&root().join("xtask").join("python").join("tables_datafusion.py"));
     script.arg(built.join("debug").join(program)).arg(&module).arg(&place);
-    let mut counts = Counts::default();
-    for line in output(&mut script)?.lines() {
-        let told: serde_json::Value = serde_json::from_str(line).about(&place)?;
-        if told["ok"] == true {
-            counts.passed += 1;
-        } else {
-            println!("{line}");
-            counts.failed += u64::from(told["figure"].is_null());
-        }
-    }
-    if counts.passed == 0 && counts.failed == 0 {
-        return Err("the script checked nothing".into());
-    }
-    Ok(counts)
+    Counts::of_script(&mut script)
 }

@@ -8,7 +8,7 @@ use crate::args::Args;
 use crate::conform::REFERENCES;
 use crate::counts::Counts;
 use crate::python::Python;
-use crate::sh::{About, Failure, Result, cargo, output, root, run, target_folder};
+use crate::sh::{About, Failure, Result, cargo, root, run, target_folder};
 
 /// Names of interpreters that may be new enough, the best known first.
 const INTERPRETERS: [&str; 5] = ["python3.13", "python3.12", "python3.14", "python3", "python"];
@@ -50,20 +50,7 @@ fn icechunk(base: &Path) -> Result<Counts> {
     let mut script = python.script(&root().join("xtask").join("python").join("references_icechunk.py"));
     script.arg(program(target.join("debug"), "sciformats"));
     script.arg(program(built.join("debug"), "sciformats-icechunk")).arg(&place);
-    let mut counts = Counts::default();
-    for line in output(&mut script)?.lines() {
-        let told: serde_json::Value = serde_json::from_str(line).about(&place)?;
-        if told["ok"] == true {
-            counts.passed += 1;
-        } else {
-            println!("{line}");
-            counts.failed += 1;
-        }
-    }
-    if counts.passed == 0 && counts.failed == 0 {
-        return Err("the script checked nothing".into());
-    }
-    Ok(counts)
+    Counts::of_script(&mut script)
 }
 
 /// Returns `PYTHON`, or the first of the usual names, that is new enough for Icechunk.

@@ -236,7 +236,7 @@ fn codec(value: &Value) -> Result<Codec, String> {
 }
 
 /// Returns the type of elements.
-fn element(value: &Value) -> Result<ElementType, String> {
+pub(super) fn element(value: &Value) -> Result<ElementType, String> {
     let (name, configuration) = extension(value)?;
     let length =
         || configuration.get("length_bytes").and_then(Value::as_u64).filter(|n| *n > 0 && *n < 1 << 31);

@@ -9,7 +9,7 @@ use sciformats::{ArrayInfo, ElementType, Error, File, Object, ObjectId, Range, R
 use serde_json::{Map, Value, json};
 
 use super::codec::{Codec, Numbers};
-use super::metadata::{data_type, without_arrays};
+use super::metadata::{data_type, element, without_arrays};
 use super::{METADATA, io};
 use crate::chunks::Chunks;
 use crate::inline::vlen_utf8;
@@ -325,18 +325,7 @@ impl Sink for Writer<'_> {
 
 /// Returns the numbers of a data type; `None` if pcodec does not compress them.
 fn numbers(dtype: &Value) -> Option<Numbers> {
-    Numbers::of(&match dtype.as_str()? {
-        "int16" => ElementType::Int(2),
-        "int32" => ElementType::Int(4),
-        "int64" => ElementType::Int(8),
-        "uint16" => ElementType::UInt(2),
-        "uint32" => ElementType::UInt(4),
-        "uint64" => ElementType::UInt(8),
-        "float16" => ElementType::F16,
-        "float32" => ElementType::F32,
-        "float64" => ElementType::F64,
-        _ => return None,
-    })
+    element(dtype).ok().and_then(|element| Numbers::of(&element))
 }
 
 fn number(value: &Value) -> Option<f64> {
