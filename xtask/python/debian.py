@@ -1,5 +1,7 @@
 """Packages of Debian and its descendants, fetched with apt-get and unpacked below target/; nothing is installed."""
 
+import contextlib
+import fcntl
 import pathlib
 import re
 import shutil
@@ -15,11 +17,27 @@ class Missing(Exception):
 
 
 def unpacked(package):
-    """The folder that holds what the package and all that it needs would install in `/`; made once."""
+    """The folder that holds what the package and all that it needs would install in `/`; made once, whoever asks at the same time."""
     place = TARGET / package
     root, ready = place / "root", place / "ready"
-    if ready.exists():
-        return root
+    with alone(package):
+        if not ready.exists():
+            unpack(package, place, root)
+            ready.touch()
+    return root
+
+
+@contextlib.contextmanager
+def alone(package):
+    """What is done for a package inside of this is done by one process at a time."""
+    TARGET.mkdir(exist_ok=True)
+    with open(TARGET / f"{package}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def unpack(package, place, root):
+    """Fetches a package and all that it needs, and unpacks it anew."""
     for program in ("apt-get", "apt-cache", "dpkg-deb"):
         if not shutil.which(program):
             raise Missing(f"there is no {program} to fetch {package} with")
@@ -37,8 +55,6 @@ def unpacked(package):
         download(package, place, own)
     for archive in sorted(place.glob("*.deb")):
         subprocess.run(["dpkg-deb", "-x", str(archive), str(root)], check=True)
-    ready.touch()
-    return root
 
 
 def libraries(root):

@@ -87,6 +87,9 @@ fn summary(steps: &[Step]) -> String {
         // Writing to a String cannot fail.
         let line = format!("{name:9} {verdict:6} {:7.1} s  {counts}", took.as_secs_f64());
         let _ = writeln!(text, "{}", line.trim_end());
+        if let Err(failure) = outcome {
+            let _ = writeln!(text, "          {failure}");
+        }
     }
     let total: Duration = steps.iter().map(|step| step.took).sum();
     let _ = writeln!(text, "{:9} {:6} {:7.1} s", "all", "", total.as_secs_f64());
@@ -111,6 +114,7 @@ mod tests {
         assert_eq!(text.lines().next_back(), Some("3 passed, 0 failed, 0 skipped"));
         assert!(text.contains("7 passed, 0 failed, 0 skipped"));
         assert!(text.lines().any(|line| line.starts_with("tidy") && line.contains("FAILED")));
+        assert!(text.lines().any(|line| line.trim() == "no"), "the reason is told: {text}");
         let not_run = text.lines().find_map(|line| line.strip_prefix("not run   ")).unwrap();
         assert!(
             not_run.contains("fuzz") && not_run.contains("lint") && !not_run.contains("conform"),

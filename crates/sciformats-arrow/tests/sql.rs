@@ -136,8 +136,10 @@ fn what_is_wrong_is_named() {
     assert!(matches!(refused("SELECT * FROM nams"), Error::NotFound { .. }));
     let deep = format!("SELECT {}1{}", "abs(".repeat(40), ")".repeat(40));
     assert_eq!(rows(&deep), ["1"]);
-    let endless = format!("SELECT 1{}", " + 1".repeat(5_000));
-    assert!(matches!(refused(&endless), Error::Usage { .. }));
+    for terms in [1_000, 5_000] {
+        let endless = format!("SELECT 1{}", " + 1".repeat(terms));
+        assert!(matches!(refused(&endless), Error::Usage { .. }));
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod compile;
 mod expr;
 mod from;
 mod functions;
+mod parse;
 mod pattern;
 mod run;
 mod sort;
@@ -22,8 +23,6 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use sciformats_conventions::sciformats::{Error, Limits, Result};
 use sqlparser::ast::Statement;
-use sqlparser::dialect::GenericDialect;
-use sqlparser::parser::Parser;
 
 pub use self::pattern::Pattern;
 use crate::{Options, Reader, Scan};
@@ -84,9 +83,6 @@ impl SqlOptions {
     }
 }
 
-/// The largest number of bytes of a query.
-const TEXT: usize = 1 << 16;
-
 /// Runs a query. The result is computed while it is read.
 ///
 /// ```
@@ -111,16 +107,7 @@ const TEXT: usize = 1 << 16;
 /// [`Error::Usage`] if the text is no query, or names what is not there; [`Error::Unsupported`] for what this
 /// dialect lacks; the error of opening a table. Errors of reading are those of the batches.
 pub fn query(text: &str, tables: &dyn Tables, options: &SqlOptions) -> Result<Reader> {
-    if text.len() > TEXT {
-        return Err(Error::usage("sql", "is longer than 64 KiB"));
-    }
-    let parsed = Parser::parse_sql(&GenericDialect {}, text);
-    let parsed = parsed.map_err(|error| {
-        let shown = error.to_string();
-        let shown = shown.strip_prefix("sql parser error: ").unwrap_or(&shown);
-        Error::usage("sql", format!("cannot be parsed: {shown}"))
-    })?;
-    match parsed.as_slice() {
+    match parse::statements(text)?.as_slice() {
         [Statement::Query(query)] => {
             let context = run::Context { tables, options, known: HashMap::new() };
             let rows = context.query(query)?;
