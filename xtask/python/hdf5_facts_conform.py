@@ -7,8 +7,8 @@ allocated, how headers look) must then be alike in both files.
     hdf5_facts_conform.py PROGRAM DIR   where PROGRAM understands `write DIR`
 """
 
-import itertools
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -110,14 +110,16 @@ class Anew:
         stored = found.get_storage_size() or found.get_space_status() == h5d.SPACE_STATUS_ALLOCATED
         if layout == h5d.VIRTUAL or external or not stored or extent.get_simple_extent_type() == h5s.NULL:
             return made
-        if layout == h5d.CHUNKED:
-            for at in places(found, extent.get_simple_extent_dims(), found.get_create_plist().get_chunk()):
-                ends = [min(o + c, e) for o, c, e in zip(at, found.get_create_plist().get_chunk(), extent.get_simple_extent_dims())]
+        shape = extent.get_simple_extent_dims() or ()
+        if layout == h5d.CHUNKED and not is_full(found, shape):
+            chunk = found.get_create_plist().get_chunk()
+            for at in places(found):
+                ends = [min(o + c, e) for o, c, e in zip(at, chunk, shape)]
                 # Indexes that have room for the greatest extent hold chunks beyond the present one.
                 if all(o < e for o, e in zip(at, ends)):
                     self.elements(found, made, kind, [e - o for o, e in zip(at, ends)], at)
         else:
-            self.elements(found, made, kind, extent.get_simple_extent_dims() or (), None)
+            self.elements(found, made, kind, shape, None)
         return made
 
     @staticmethod
@@ -145,12 +147,15 @@ class Anew:
                 new.write(values, kind)
 
 
-def places(found, shape, chunk):
+def is_full(found, shape):
+    """Whether each chunk of the present extent is there, so that the dataset can be copied at once."""
+    chunk = found.get_create_plist().get_chunk()
+    return found.get_num_chunks() == math.prod(-(-length // step) for length, step in zip(shape, chunk))
+
+
+def places(found):
     """Where chunks begin. The library tells wrong places where the second dimension grows and the first does not, so it is
     asked only where some chunks are missing."""
-    grid = list(itertools.product(*[range(0, length, step) for length, step in zip(shape, chunk)]))
-    if found.get_num_chunks() == len(grid):
-        return grid
     there = []
     found.chunk_iter(lambda info: there.append(info.chunk_offset))
     return there

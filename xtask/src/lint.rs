@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
 use crate::args::Args;
 use crate::formats::FORMATS;
@@ -18,7 +19,9 @@ pub(crate) fn task(args: Args) -> Result {
 pub(crate) fn lint() -> Result {
     let mut failed = Vec::new();
     for mut command in commands() {
+        let begin = Instant::now();
         failed.extend(run(&mut command).err().map(|failure| failure.message));
+        eprintln!("      took {:.1} s", begin.elapsed().as_secs_f64());
     }
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n").into()) }
 }
