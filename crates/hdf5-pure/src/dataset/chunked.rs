@@ -21,6 +21,9 @@ const WORTH_THREADS: usize = 128 << 10;
 #[cfg(feature = "parallel")]
 const WORTH_COPIES: usize = 1 << 20;
 
+/// The largest number of chunks for which memory is reserved before they are found.
+const RESERVED: u64 = 1 << 20;
+
 /// Reads the selected elements of a chunked dataset.
 pub(crate) fn read(reader: &Reader<'_>, layout: &Chunked, slab: &Slab, out: &mut [u8]) -> Result<()> {
     let Dataspace::Simple { dimensions, maximum } = &reader.content.dataspace else {
@@ -59,6 +62,9 @@ fn found(reader: &Reader<'_>, index: &Index<'_>, bounds: &Bounds) -> Result<Vec<
         return Ok(found);
     }
     found.clear();
+    // An index has at least the address of each chunk. A list that is as long as needed from the start is never moved.
+    let stored = index.context.storage.size() / 8;
+    found.reserve(bound::addressable(bounds.volume().unwrap_or(stored).min(stored).min(RESERVED)));
     let mut failed = None;
     index.visit(bounds, &mut |chunk| match chunk {
         Ok(chunk) => {

@@ -17,7 +17,7 @@ impl Index<'_> {
         budget: &mut Budget,
         visit: &mut Visit<'_>,
     ) -> ControlFlow<()> {
-        let node = match self.btree_v1_node(at, level) {
+        let mut node = match self.btree_v1_node(at, level) {
             Ok(node) => node,
             Err(error) => return visit(Err(error)),
         };
@@ -27,24 +27,23 @@ impl Index<'_> {
         if let Err(error) = visited {
             return visit(Err(error));
         }
-        let scale = |offsets: &[u64]| -> Vec<u64> {
-            offsets
-                .iter()
-                .zip(&self.layout.dimensions)
-                .map(|(at, n)| at.checked_div(*n).unwrap_or(0)) // a bound: no chunk is without a side
-                .collect()
-        };
-        let keys: Vec<Vec<u64>> = node.keys.iter().map(|key| scale(&key.offsets)).collect();
-        let ends = keys.iter().skip(1);
-        for (((key, scaled), end), child) in node.keys.iter().zip(&keys).zip(ends).zip(&node.children) {
-            let Some(child) = *child else { continue };
+        // Keys count elements, and chunks are found by counting chunks.
+        for key in &mut node.keys {
+            for (at, n) in key.offsets.iter_mut().zip(&self.layout.dimensions) {
+                *at = at.checked_div(*n).unwrap_or(0); // a bound: no chunk is without a side
+            }
+        }
+        let mut keys = node.keys.into_iter().peekable();
+        for child in node.children {
+            let (Some(key), Some(end)) = (keys.next(), keys.peek()) else { break };
+            let (Some(child), scaled) = (child, key.offsets) else { continue };
             match node.level.checked_sub(1) {
-                Some(below) if *end >= bounds.first && *scaled <= bounds.last => {
+                Some(below) if end.offsets >= bounds.first && scaled <= bounds.last => {
                     self.btree_v1(child, Some(below), bounds, budget, visit)?;
                 }
-                None if bounds.holds(scaled) => {
+                None if bounds.holds(&scaled) => {
                     let (size, filter_mask) = (key.size.into(), key.filter_mask);
-                    visit(Ok(StoredChunk { scaled: scaled.clone(), address: child, size, filter_mask }))?;
+                    visit(Ok(StoredChunk { scaled, address: child, size, filter_mask }))?;
                 }
                 _ => {}
             }
