@@ -22,13 +22,24 @@ pub(crate) struct Tree {
     pub(crate) file: Arc<File>,
     /// The names of objects in groups that have been listed.
     names: Mutex<HashMap<ObjectId, Arc<HashMap<ObjectId, Name>>>>,
+    /// The members of the group that was listed last, because each convention looks at the same group.
+    listed: Mutex<Option<Listed>>,
     /// The contents of MATLAB's objects, once they have been read.
     mcos: OnceLock<Arc<Subsystem>>,
 }
 
+/// The names of the members of a group.
+#[derive(Debug)]
+struct Listed {
+    group: ObjectId,
+    names: Arc<[Name]>,
+    /// The number of members that can be reached without following a soft link, or `usize::MAX` if all members are listed.
+    count: usize,
+}
+
 impl Tree {
     pub(crate) fn new(file: Arc<File>) -> Arc<Self> {
-        Arc::new(Self { file, names: Mutex::default(), mcos: OnceLock::new() })
+        Arc::new(Self { file, names: Mutex::default(), listed: Mutex::default(), mcos: OnceLock::new() })
     }
 }
 
@@ -196,25 +207,39 @@ impl Node {
     /// Returns the first members of a group that can be reached, because a group may have any number of them.
     pub(crate) fn few(&self, count: usize) -> Result<Vec<Self>> {
         let mut children = Vec::new();
-        for name in self.names(count)? {
+        for name in self.names(count)?.iter() {
             if children.len() >= count {
                 break;
             }
-            children.extend(self.reached(&name)?);
+            children.extend(self.reached(name)?);
         }
         Ok(children)
     }
 
-    /// Returns the names of members: in the order of creation if it is recorded, and otherwise at most
+    /// Returns the names of members: in the order of creation if it is recorded, and otherwise at least the first
     /// `count` names, including those of members that cannot be reached.
-    pub(crate) fn names(&self, count: usize) -> Result<Vec<Name>> {
+    fn names(&self, count: usize) -> Result<Arc<[Name]>> {
+        let listed = || self.tree.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = listed().as_ref().filter(|known| known.group == self.id && known.count >= count)
+        {
+            return Ok(Arc::clone(&known.names));
+        }
+        let (names, count) = self.list(count)?;
+        let names: Arc<[Name]> = names.into();
+        *listed() = Some(Listed { group: self.id, names: Arc::clone(&names), count });
+        Ok(names)
+    }
+
+    /// Lists members, and returns how many of them can be reached without following a soft link, or `usize::MAX` if these
+    /// are all members.
+    fn list(&self, count: usize) -> Result<(Vec<Name>, usize)> {
         let source = self.file().source();
         let created = match source.details() {
             Some(details) => details.created(self.id)?,
             None => None,
         };
         if let Some(names) = created {
-            return Ok(names);
+            return Ok((names, usize::MAX));
         }
         let mut names = Vec::new();
         let mut reached = 0;
@@ -223,10 +248,10 @@ impl Node {
             reached += usize::from(matches!(member.target, Target::Object(_)));
             names.push(member.name);
             if reached >= count {
-                break;
+                return Ok((names, reached));
             }
         }
-        Ok(names)
+        Ok((names, usize::MAX))
     }
 
     /// Returns the member with a name, if it can be reached.
