@@ -1,7 +1,6 @@
 """Packages of Debian and its descendants, fetched with apt-get and unpacked below target/; nothing is installed."""
 
 import contextlib
-import fcntl
 import pathlib
 import re
 import shutil
@@ -20,6 +19,11 @@ def unpacked(package):
     """The folder that holds what the package and all that it needs would install in `/`; made once, whoever asks at the same time."""
     place = TARGET / package
     root, ready = place / "root", place / "ready"
+    if ready.exists():
+        return root
+    for program in ("apt-get", "apt-cache", "dpkg-deb"):
+        if not shutil.which(program):
+            raise Missing(f"there is no {program} to fetch {package} with")
     with alone(package):
         if not ready.exists():
             unpack(package, place, root)
@@ -30,6 +34,8 @@ def unpacked(package):
 @contextlib.contextmanager
 def alone(package):
     """What is done for a package inside of this is done by one process at a time."""
+    import fcntl  # not on Windows, which has no packages of Debian either
+
     TARGET.mkdir(exist_ok=True)
     with open(TARGET / f"{package}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -38,9 +44,6 @@ def alone(package):
 
 def unpack(package, place, root):
     """Fetches a package and all that it needs, and unpacks it anew."""
-    for program in ("apt-get", "apt-cache", "dpkg-deb"):
-        if not shutil.which(program):
-            raise Missing(f"there is no {program} to fetch {package} with")
     shutil.rmtree(place, ignore_errors=True)
     for folder in ("root", "lists/partial", "cache/archives/partial"):
         (place / folder).mkdir(parents=True)

@@ -241,6 +241,18 @@ fn examples_by_package() -> Result<Vec<(String, Vec<String>)>> {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
+    #[test]
+    fn programs_of_tests_that_end_early_have_failed() {
+        let told = |text: &str| harness(Command::new("sh").args(["-c", text]));
+        let one = "echo 'test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s'";
+        let (counts, _) = told(&format!("{one}; exit 101")).unwrap();
+        assert_eq!((counts.passed, counts.failed), (1, 1));
+        let (counts, _) = told(one).unwrap();
+        assert_eq!((counts.passed, counts.failed), (1, 0));
+        assert!(told("exit 101").is_err(), "nothing was tested");
+    }
+
     #[test]
     fn what_passed_tests_print_is_kept_and_the_rest_is_shown() {
         let output = "test a ... ok\ntest b ... FAILED\n\nsuccesses:\n\n---- a stdout ----\n7 cuts\n\n\nsuccesses:\n    a\n\

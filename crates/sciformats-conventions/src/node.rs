@@ -493,3 +493,37 @@ impl Node {
         self.file().source().details().and_then(|details| details.tag(self.id))
     }
 }
+
+#[cfg(all(test, feature = "hdf5"))]
+mod tests {
+    use sciformats::hdf5_pure::{CreateOptions, Writer};
+
+    use crate::Dataset;
+
+    #[test]
+    fn a_list_of_a_few_members_is_not_taken_for_all_of_them() {
+        for is_ordered in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("members.h5");
+            let options = CreateOptions::default().with_track_order(is_ordered);
+            let mut file = Writer::create_with(&path, &options).unwrap();
+            for name in ["c", "a", "b", "other/x", "other/y"] {
+                file.dataset(name).write(&[1i32]).unwrap();
+            }
+            file.finish().unwrap();
+
+            let data = Dataset::open(&path).unwrap();
+            let (root, other) = (data.node("/").unwrap(), data.node("/other").unwrap());
+            let names = |nodes: Vec<super::Node>| -> Vec<String> {
+                nodes.iter().map(|node| node.name().to_owned()).collect()
+            };
+            let expected = if is_ordered { ["c", "a", "b", "other"] } else { ["a", "b", "c", "other"] };
+            assert_eq!(names(root.few(1).unwrap()), expected[..1]);
+            assert_eq!(names(root.few(2).unwrap()), expected[..2]);
+            assert_eq!(names(other.few(1).unwrap()), ["x"]);
+            assert_eq!(names(root.children().unwrap()), expected);
+            assert_eq!(names(root.few(3).unwrap()), expected[..3]);
+            assert_eq!(names(other.children().unwrap()), ["x", "y"]);
+        }
+    }
+}

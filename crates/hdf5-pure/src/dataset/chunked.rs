@@ -62,9 +62,11 @@ fn found(reader: &Reader<'_>, index: &Index<'_>, bounds: &Bounds) -> Result<Vec<
         return Ok(found);
     }
     found.clear();
-    // An index has at least the address of each chunk. A list that is as long as needed from the start is never moved.
+    // A list that is long enough from the start is never moved. Most indexes store an address for each chunk, so that the file
+    // bounds the list; if there is no memory for it in advance, it grows as chunks are found.
     let stored = index.context.storage.size() / 8;
-    found.reserve(bound::addressable(bounds.volume().unwrap_or(stored).min(stored).min(RESERVED)));
+    let expected = bounds.volume().unwrap_or(stored).min(stored).min(RESERVED);
+    let _ = found.try_reserve(bound::addressable(expected));
     let mut failed = None;
     index.visit(bounds, &mut |chunk| match chunk {
         Ok(chunk) => {
