@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use sciformats::details::Details;
 use sciformats::{
     ArrayInfo, AttributeValue, Datum, Decoder, ElementType, Error, File, Kind, Name, Object, ObjectId,
     Result, Slab, Target, walk,
@@ -24,22 +25,67 @@ pub(crate) struct Tree {
     names: Mutex<HashMap<ObjectId, Arc<HashMap<ObjectId, Name>>>>,
     /// The members of the group that was listed last, because each convention looks at the same group.
     listed: Mutex<Option<Listed>>,
+    /// The attributes of the object that was asked last, because each convention asks the same object.
+    attributed: Mutex<Option<Attributed>>,
     /// The contents of MATLAB's objects, once they have been read.
     mcos: OnceLock<Arc<Subsystem>>,
 }
 
-/// The names of the members of a group.
+/// The members of a group.
 #[derive(Debug)]
 struct Listed {
     group: ObjectId,
-    names: Arc<[Name]>,
+    members: Arc<[Known]>,
     /// The number of members that can be reached without following a soft link, or `usize::MAX` if all members are listed.
     count: usize,
 }
 
+/// A member of a group: its name, and the object if it is known where the link leads.
+type Known = (Name, Option<ObjectId>);
+
+/// The number of members that are listed at least, because one convention looks at more members than the one before.
+const LISTED: usize = 1024;
+
+/// The names of the attributes of an object.
+#[derive(Debug)]
+struct Attributed {
+    object: ObjectId,
+    /// `None` if there are many, or if one of them cannot be read.
+    names: Option<Vec<Name>>,
+}
+
+/// The number of attributes up to which an object's names are known after the first question.
+const FEW_ATTRIBUTES: usize = 64;
+
 impl Tree {
     pub(crate) fn new(file: Arc<File>) -> Arc<Self> {
-        Arc::new(Self { file, names: Mutex::default(), listed: Mutex::default(), mcos: OnceLock::new() })
+        Arc::new(Self {
+            file,
+            names: Mutex::default(),
+            listed: Mutex::default(),
+            attributed: Mutex::default(),
+            mcos: OnceLock::new(),
+        })
+    }
+
+    /// Returns whether it is known that an object has no attribute with a name.
+    fn lacks(&self, details: &dyn Details, object: ObjectId, name: &str) -> bool {
+        let last = || self.attributed.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = |known: &Attributed| {
+            known
+                .names
+                .as_ref()
+                .is_some_and(|names| names.iter().all(|found| found.as_bytes() != name.as_bytes()))
+        };
+        if let Some(known) = last().as_ref().filter(|known| known.object == object) {
+            return missing(known);
+        }
+        // A damaged name is reported by whoever asks for an attribute that it might be.
+        let names = details.few_attribute_names(object, FEW_ATTRIBUTES).ok().flatten();
+        let found = Attributed { object, names };
+        let is_missing = missing(&found);
+        *last() = Some(found);
+        is_missing
     }
 }
 
@@ -207,51 +253,62 @@ impl Node {
     /// Returns the first members of a group that can be reached, because a group may have any number of them.
     pub(crate) fn few(&self, count: usize) -> Result<Vec<Self>> {
         let mut children = Vec::new();
-        for name in self.names(count)?.iter() {
+        for (name, id) in self.members(count)?.iter() {
             if children.len() >= count {
                 break;
             }
-            children.extend(self.reached(name)?);
+            children.extend(match id {
+                Some(id) => Some(self.member(name, *id)),
+                None => self.reached(name)?,
+            });
         }
         Ok(children)
     }
 
-    /// Returns the names of members: in the order of creation if it is recorded, and otherwise at least the first
-    /// `count` names, including those of members that cannot be reached.
-    fn names(&self, count: usize) -> Result<Arc<[Name]>> {
+    /// Returns members: in the order of creation if it is recorded, and otherwise at least the first `count`, besides
+    /// those that cannot be reached.
+    fn members(&self, count: usize) -> Result<Arc<[Known]>> {
         let listed = || self.tree.listed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = listed().as_ref().filter(|known| known.group == self.id && known.count >= count)
         {
-            return Ok(Arc::clone(&known.names));
+            return Ok(Arc::clone(&known.members));
         }
-        let (names, count) = self.list(count)?;
-        let names: Arc<[Name]> = names.into();
-        *listed() = Some(Listed { group: self.id, names: Arc::clone(&names), count });
-        Ok(names)
+        let (members, count) = self.list(count.max(LISTED))?;
+        let members: Arc<[Known]> = members.into();
+        *listed() = Some(Listed { group: self.id, members: Arc::clone(&members), count });
+        Ok(members)
     }
 
     /// Lists members, and returns how many of them can be reached without following a soft link, or `usize::MAX` if these
     /// are all members.
-    fn list(&self, count: usize) -> Result<(Vec<Name>, usize)> {
+    fn list(&self, count: usize) -> Result<(Vec<Known>, usize)> {
         let source = self.file().source();
         let created = match source.details() {
             Some(details) => details.created(self.id)?,
             None => None,
         };
         if let Some(names) = created {
-            return Ok((names, usize::MAX));
+            return Ok((names.into_iter().map(|name| (name, None)).collect(), usize::MAX));
         }
-        let mut names = Vec::new();
+        let mut members = Vec::new();
         let mut reached = 0;
         for member in source.members(self.id)? {
             let member = member?;
-            reached += usize::from(matches!(member.target, Target::Object(_)));
-            names.push(member.name);
+            let id = match member.target {
+                Target::Object(id) => Some(id),
+                _ => None,
+            };
+            reached += usize::from(id.is_some());
+            members.push((member.name, id));
             if reached >= count {
-                return Ok((names, reached));
+                return Ok((members, reached));
             }
         }
-        Ok((names, usize::MAX))
+        Ok((members, usize::MAX))
+    }
+
+    fn member(&self, name: &Name, id: ObjectId) -> Self {
+        Self { tree: Arc::clone(&self.tree), path: walk::join(&self.path, name), id }
     }
 
     /// Returns the member with a name, if it can be reached.
@@ -301,8 +358,13 @@ impl Node {
     ///
     /// An error if the attributes cannot be searched, or if the value cannot be read.
     pub fn attribute(&self, name: &str) -> Result<Option<AttributeValue>> {
-        let (source, name) = (self.file().source(), Name::from(name));
-        let found = match source.details() {
+        let source = self.file().source();
+        let details = source.details();
+        if details.is_some_and(|details| self.tree.lacks(details, self.id, name)) {
+            return Ok(None);
+        }
+        let name = Name::from(name);
+        let found = match details {
             Some(details) => details.attribute(self.id, &name)?,
             None => {
                 source.attributes(self.id)?.filter_map(Result::ok).find(|attribute| attribute.name == name)
@@ -455,10 +517,11 @@ impl Node {
     ///
     /// An error if it contains no references or cannot be read.
     pub(crate) fn references(&self, name: &str) -> Result<Vec<Vec<ObjectId>>> {
-        match self.file().source().details() {
-            Some(details) => details.references(self.id, &Name::from(name)),
-            None => self.paths(name),
+        let Some(details) = self.file().source().details() else { return self.paths(name) };
+        if self.tree.lacks(details, self.id, name) {
+            return Ok(Vec::new());
         }
+        details.references(self.id, &Name::from(name))
     }
 
     /// Returns the objects that the paths in an attribute lead to, as one list per element.
@@ -499,6 +562,38 @@ mod tests {
     use sciformats::hdf5_pure::{CreateOptions, Writer};
 
     use crate::Dataset;
+
+    #[test]
+    fn attributes_are_found_whatever_their_number_and_whichever_object_was_asked_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("attributes.h5");
+        let mut file = Writer::create_with(&path, &CreateOptions::default()).unwrap();
+        // No attribute, a few in the header, a few in dense storage, more than are remembered.
+        let counts = [0, 3, 12, 80];
+        for count in counts {
+            let mut dataset = file.dataset(&format!("with {count}"));
+            for number in 0..count {
+                dataset = dataset.attribute(&format!("a{number}"), number);
+            }
+            dataset.write(&[1i32]).unwrap();
+        }
+        file.finish().unwrap();
+
+        let data = Dataset::open(&path).unwrap();
+        let node = |count: i32| data.node(&format!("/with {count}")).unwrap();
+        for number in 0..81 {
+            for count in counts {
+                let found = node(count).number(&format!("a{number}")).unwrap();
+                assert_eq!(found, (number < count).then_some(f64::from(number)), "{number} of {count}");
+            }
+        }
+        for count in counts {
+            let node = node(count);
+            for number in 0..81 {
+                assert_eq!(node.has(&format!("a{number}")).unwrap(), number < count, "{number} of {count}");
+            }
+        }
+    }
 
     #[test]
     fn a_list_of_a_few_members_is_not_taken_for_all_of_them() {

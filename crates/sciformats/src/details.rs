@@ -33,6 +33,16 @@ pub trait Details: Send + Sync {
     /// An error if they cannot be listed.
     fn attribute_names(&self, id: ObjectId) -> Result<Vec<Name>>;
 
+    /// Returns the names of an object's attributes in no particular order, without reading values; `None` if there are
+    /// more than `most`, or if asking for each name costs no more.
+    ///
+    /// # Errors
+    ///
+    /// An error if one of the names cannot be read.
+    fn few_attribute_names(&self, _id: ObjectId, _most: usize) -> Result<Option<Vec<Name>>> {
+        Ok(None)
+    }
+
     /// Returns the names of a group's members in the order of creation; `None` if it is not recorded.
     ///
     /// # Errors

@@ -27,6 +27,12 @@ pub(crate) struct Cell {
     unbroken: usize,
 }
 
+/// Returns the number of columns of a text. It is asked several times for each cell, and nearly all cells are ASCII.
+fn width(text: &str) -> usize {
+    let is_printable = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_printable { text.len() } else { UnicodeWidthStr::width(text) }
+}
+
 impl Cell {
     pub(crate) fn new(style: Style, text: impl Into<String>) -> Self {
         Self { parts: vec![(style, text.into())], unbroken: 0 }
@@ -53,7 +59,7 @@ impl Cell {
     }
 
     fn width(&self) -> usize {
-        self.parts.iter().map(|(_, text)| text.width()).sum()
+        self.parts.iter().map(|(_, text)| width(text)).sum()
     }
 
     /// Returns the cell in at most `width` columns; the last one is `…` if there were more.

@@ -24,10 +24,10 @@ use crate::group::path::{self, Found};
 use crate::object::attributes;
 use crate::object::header::Object;
 use crate::object::kind::NodeKind;
-use crate::spec::Address;
 use crate::spec::message::MessageType;
 use crate::spec::message::datatype::Datatype;
 use crate::spec::superblock::Superblock;
+use crate::spec::{Address, Name};
 
 /// An open HDF5 file. Clones share the same open file, and any number of threads can read it at the same time.
 ///
@@ -416,6 +416,28 @@ impl File {
     /// Returns [`Error::NotFound`], and any error of reading.
     pub fn attribute_at(&self, address: Address, name: &str) -> Result<Attribute> {
         self.find_attribute(address, name)?.ok_or_else(|| Error::not_found("attribute", name))
+    }
+
+    /// Returns the names of the attributes of the object at `address` in no particular order, or `None` if it has more
+    /// than `most` attributes. Values are not read. Programs that ask an object for many names, most of which it does not
+    /// have, ask once in this way.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.dataset("temperature").attribute("units", "K").write(&[281.5, 282.0])?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let address = file.dataset("temperature")?.address();
+    /// let names = file.attribute_names_at(address, 16)?.expect("the dataset has a single attribute");
+    /// assert_eq!(names[0].to_string(), "units");
+    /// assert!(file.attribute_names_at(address, 0)?.is_none());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns `Malformed` if the object header or the name of an attribute cannot be read.
+    pub fn attribute_names_at(&self, address: Address, most: usize) -> Result<Option<Vec<Name>>> {
+        let object = Object::read(&self.opened().context, address).within(self.path(), None)?;
+        attributes::names(&self.opened().context, &object, most).within(self.path(), None)
     }
 
     pub(crate) fn find_attribute(&self, address: Address, name: &str) -> Result<Option<Attribute>> {

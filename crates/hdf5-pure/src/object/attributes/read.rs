@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use sciformats_core::fault::locate;
+use sciformats_core::fault::{Parsed, locate};
 use sciformats_core::{Error, Result, bound};
 
 use crate::btree::Tree;
@@ -103,6 +103,23 @@ fn compact<'a>(
 
 /// Adds the attributes in dense storage: all, or those whose names have the same hash as `name`.
 fn dense(context: &Context, object: &Object<'_>, name: Option<&[u8]>, found: &mut Vec<Found>) -> Result<()> {
+    visit_dense(context, object, name, &mut |attribute| {
+        let attribute = attribute.map(|(offset, body, order)| parse(context, (offset, &body), order, name));
+        found.extend(attribute.unwrap_or_else(|error| Some(Found::broken(error))));
+        ControlFlow::Continue(())
+    })
+}
+
+/// A message of an attribute in dense storage: its absolute offset, its bytes, and the order of creation.
+type Dense = (u64, Vec<u8>, Option<u32>);
+
+/// Visits the attributes in dense storage: all, or those whose names have the same hash as `name`.
+fn visit_dense(
+    context: &Context,
+    object: &Object<'_>,
+    name: Option<&[u8]>,
+    each: &mut dyn FnMut(Result<Dense>) -> ControlFlow<()>,
+) -> Result<()> {
     let info =
         object.parse(context, MessageType::AttributeInfo, |i| AttributeInfo::parse(i, context.sizes))?;
     let (heap, by_name) = match info.map(|info| (info.heap, info.by_name)) {
@@ -123,17 +140,50 @@ fn dense(context: &Context, object: &Object<'_>, name: Option<&[u8]>, found: &mu
         })
     };
     let mut visit = |bytes: Result<&[u8]>| {
-        let attribute = bytes.and_then(record).and_then(|(id, flags, order, _)| {
+        Ok(each(bytes.and_then(record).and_then(|(id, flags, order, _)| {
             let (offset, body) = get(context, &mut heap, by_name, &id, flags)?;
-            Ok(parse(context, (offset, &body), Some(order), name))
-        });
-        found.extend(attribute.unwrap_or_else(|error| Some(Found::broken(error))));
-        Ok(ControlFlow::Continue(()))
+            Ok((offset, body, Some(order)))
+        })))
     };
     match hash {
         None => tree.visit(&mut visit),
         Some(hash) => tree.visit_range(&mut |bytes| Ok(record(bytes)?.3.cmp(&Some(hash))), &mut visit),
     }
+}
+
+/// Returns the names of all attributes, without their values; `None` if there are more than `most`.
+pub(crate) fn names(context: &Context, object: &Object<'_>, most: usize) -> Result<Option<Vec<Name>>> {
+    let mut names = Vec::new();
+    for message in object.messages().iter().filter(|message| message.kind == MessageType::Attribute) {
+        if names.len() >= most {
+            return Ok(None);
+        }
+        names.push(object.parse_message(context, message, name_of)?);
+    }
+    let mut error = None;
+    let mut is_whole = true;
+    visit_dense(context, object, None, &mut |attribute| {
+        let name = attribute.and_then(|(offset, body, _)| locate(STRUCTURE, offset, &body, name_of));
+        is_whole = names.len() < most;
+        match name {
+            Ok(name) if is_whole => names.push(name),
+            Ok(_) => return ControlFlow::Break(()),
+            Err(found) => {
+                error = Some(found);
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    })?;
+    match error {
+        Some(error) => Err(error),
+        None => Ok(is_whole.then_some(names)),
+    }
+}
+
+/// Parses the name of an attribute.
+fn name_of(message: &[u8]) -> Parsed<'_, Name> {
+    RawAttribute::parse(message).map(|(rest, raw)| (rest, raw.name.into()))
 }
 
 fn get(context: &Context, heap: &mut Heap<'_>, at: Address, id: &[u8], flags: u8) -> Result<(u64, Vec<u8>)> {
@@ -188,7 +238,7 @@ fn part<T>(
     kind: MessageType,
     offset: u64,
     part: &Part<'_>,
-    parser: impl for<'b> FnMut(&'b [u8]) -> sciformats_core::fault::Parsed<'b, T>,
+    parser: impl for<'b> FnMut(&'b [u8]) -> Parsed<'b, T>,
 ) -> Result<T> {
     let at = bound::sum(offset, part.at as u64);
     if !part.shared {

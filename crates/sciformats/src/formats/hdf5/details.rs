@@ -1,7 +1,6 @@
 //! HDF5: attributes by name, orders of creation, widths of texts, references as objects, committed datatypes.
 
-use hdf5_pure::structure::Class;
-use hdf5_pure::structure::Link;
+use hdf5_pure::structure::{Class, CreationOrder, Link};
 use hdf5_pure::{Address, Datatype, Node};
 use sciformats_core::Error;
 
@@ -43,8 +42,20 @@ impl Details for Adapter {
         Ok(attributes.iter().filter_map(|attribute| attribute.name().map(name)).collect())
     }
 
+    fn few_attribute_names(&self, id: ObjectId, most: usize) -> Result<Option<Vec<Name>>> {
+        let (file, address) = self.place(id)?;
+        let names = file.attribute_names_at(address, most)?;
+        Ok(names.map(|names| names.iter().map(name).collect()))
+    }
+
     fn created(&self, group: ObjectId) -> Result<Option<Vec<Name>>> {
-        let links = self.group(group)?.links()?;
+        let group = self.group(group)?;
+        // Most groups record no order, and their header says so without a list of their links.
+        let properties = group.file().creation_properties(group.address())?;
+        if properties.links.is_none_or(|links| links.order == CreationOrder::Unknown) {
+            return Ok(None);
+        }
+        let links = group.links()?;
         let mut links: Vec<Link> = links.into_iter().flatten().collect();
         if links.iter().any(|link| link.creation_order.is_none()) {
             return Ok(None);
