@@ -432,13 +432,16 @@ def make_blosc2(path):
     return {"": data}
 
 
+GSD_NAMES = ("step", "particles/position", "log/energy")
+
+
 def make_gsd(path):
     import gsd.fl
 
     chunks = {}
     with gsd.fl.open(path, "w", application="lab", schema="walk", schema_version=(1, 0)) as f:
         for frame in range(100):
-            for i, name in enumerate(("step", "particles/position", "log/energy")):
+            for i, name in enumerate(GSD_NAMES):
                 data = numbers_at(frame * 10 + i, (1, 90, 8)[i])
                 # The library returns one column as one dimension.
                 data = data.reshape(-1, 3) if i == 1 else data
@@ -496,9 +499,16 @@ def unblocked(chunk):
 def read_gsd(path, chunks):
     import gsd.fl
 
+    found = {}
     with gsd.fl.open(path, "r") as f:
-        names = [name.split("/", 1) for name in chunks]
-        return {f"{at}/{name}": f.read_chunk(int(at), name) for at, name in names if f.chunk_exists(int(at), name)}
+        for chunk in chunks:
+            at, name = chunk.split("/", 1)
+            # If the list of names is lost, chunks are found by the number of their name.
+            for stored in (name, f"lost+found/name{GSD_NAMES.index(name)}"):
+                if f.chunk_exists(int(at), stored):
+                    found[chunk] = f.read_chunk(int(at), stored)
+                    break
+    return found
 
 
 def read_rawarray(path, chunks):
