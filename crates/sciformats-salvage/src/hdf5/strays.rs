@@ -24,8 +24,11 @@ const PER_BYTE: u64 = 64;
 const BUDGET: u64 = 64 << 20;
 /// The most chunks that are placed by their order.
 const PLACED: u64 = 100_000;
-/// The number of deflate.
+/// The numbers of filters whose result tells whether a chunk was found: a stream of deflate has an end, and Fletcher32 a checksum.
 const DEFLATE: u16 = 1;
+const FLETCHER32: u16 = 3;
+/// The number of a filter that does not change the size.
+const SHUFFLE: u16 = 2;
 
 impl Work {
     /// Adds the chunks that blocks of arrays name which name the header of the array, and those of leaves of trees that fit no other
@@ -104,14 +107,27 @@ impl Work {
             return;
         }
         let mut claims: BTreeMap<u64, Vec<(usize, StoredChunk)>> = BTreeMap::new();
-        let mut lost: Vec<Vec<Vec<u64>>> = Vec::new();
-        for (i, found) in broken.iter().enumerate() {
-            let places = found.lost();
-            let dataset = file.dataset_at(Address(found.at)).ok().filter(|_| !places.is_empty());
-            lost.push(places);
-            let Some(dataset) = dataset else { continue };
-            for chunk in self.candidates(&dataset, found, &gaps) {
-                claims.entry(chunk.address.0).or_default().push((i, chunk));
+        let lost: Vec<Vec<Vec<u64>>> = broken.iter().map(Broken::lost).collect();
+        let incomplete: Vec<(usize, Dataset)> = broken
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| lost.get(*i).is_some_and(|places| !places.is_empty()))
+            .filter_map(|(i, found)| Some((i, file.dataset_at(Address(found.at)).ok()?)))
+            .collect();
+        // Chunks that tell whether they were found come first, and the others are looked for in what is left.
+        let mut proven = Vec::new();
+        for is_proven in [true, false] {
+            let gaps = without(&gaps, &mut proven);
+            for (i, dataset) in &incomplete {
+                let Some(found) = broken.get(*i) else { continue };
+                if is_proven == (found.filters == 0) {
+                    continue;
+                }
+                for chunk in self.candidates(dataset, found, &gaps) {
+                    let start = self.carver.offset(chunk.address);
+                    proven.push((start, bound::sum(start, chunk.size)));
+                    claims.entry(chunk.address.0).or_default().push((*i, chunk));
+                }
             }
         }
         // A chunk that two datasets can have belongs to neither.
@@ -125,18 +141,32 @@ impl Work {
         }
         for (owner, chunks) in sole {
             let (Some(found), Some(places)) = (broken.get_mut(owner), lost.get(owner)) else { continue };
-            if disputed.contains(&owner) || chunks.len() != places.len() {
+            if disputed.contains(&owner) {
                 continue;
             }
-            for (chunk, place) in chunks.into_iter().zip(places) {
-                found.placed.insert(place.clone());
-                found.known.insert(place.clone(), StoredChunk { scaled: place.clone(), ..chunk });
+            let placed = in_order(&found.known, chunks, places, self.is_cut());
+            let (at, count) = (found.at, placed.len());
+            if count == 0 {
+                continue;
             }
-            let (at, count) = (found.at, places.len());
-            let reason =
-                format!("{count} chunks of the dataset at {at}: as many as it lacks are left in the file");
+            let reason = format!(
+                "{count} of the {} chunks that the dataset at {at} lacks: as many as it lacks between those that are known, \
+                 or before the end of a file that was cut off",
+                places.len()
+            );
+            for (place, chunk) in placed {
+                found.placed.insert(place.clone());
+                found.known.insert(place, chunk);
+            }
             self.act("place chunks by their order", at, reason, Confidence::Speculative);
         }
+    }
+
+    /// Returns whether the file ends before the place that its superblock declares.
+    fn is_cut(&self) -> bool {
+        self.superblock.as_ref().is_some_and(|found| {
+            bound::sum(bound::left(found.end_of_file, found.base), self.base) > self.source.size()
+        })
     }
 
     /// Returns the ranges of the file that belong to nothing that is known.
@@ -151,17 +181,7 @@ impl Work {
             let start = self.carver.offset(chunk.address);
             known.push((start, bound::sum(start, chunk.size)));
         }
-        known.sort_unstable();
-        let mut gaps = Vec::new();
-        let mut at = self.base;
-        for (start, end) in known.into_iter().chain([(self.source.size(), self.source.size())]) {
-            let start = start.min(self.source.size());
-            if start > at {
-                gaps.push((at, start));
-            }
-            at = at.max(end);
-        }
-        gaps
+        without(&[(self.base, self.source.size())], &mut known)
     }
 
     /// Returns the chunks of a dataset that may be in these ranges, in the order in which they are in the file.
@@ -188,11 +208,31 @@ impl Work {
             }
             return chunks;
         }
+        let searched = gaps.iter().map(|(start, end)| end - start).fold(0, bound::sum);
+        let mut budget = bound::sum(BUDGET, bound::product(PER_BYTE, searched));
+        if matches!(filters.as_slice(), [FLETCHER32] | [SHUFFLE, FLETCHER32]) {
+            let size = bound::sum(found.bytes(), 4);
+            for &(start, end) in gaps {
+                let mut next = start;
+                while bound::sum(next, size) <= end {
+                    let Some(left) = budget.checked_sub(size) else { return chunks };
+                    budget = left;
+                    let chunk = at(next, size);
+                    // The checksum of zeros is zero, so that zeros prove nothing.
+                    let decoded = dataset.chunk_decoded(&chunk);
+                    if decoded.is_ok_and(|bytes| bytes.iter().any(|&byte| byte != 0)) {
+                        chunks.push(chunk);
+                        next += size;
+                    } else {
+                        next += 1;
+                    }
+                }
+            }
+            return chunks;
+        }
         if filters.last() != Some(&DEFLATE) {
             return Vec::new();
         }
-        let searched = gaps.iter().map(|(start, end)| end - start).fold(0, bound::sum);
-        let mut budget = bound::sum(BUDGET, bound::product(PER_BYTE, searched));
         // Deflate adds five bytes to every 16 KiB that it cannot compress, and a few to each stream.
         let longest = bound::addressable(bound::sum(found.bytes(), found.bytes() / 1024)).saturating_add(64); // a bound
         for &(start, end) in gaps {
@@ -223,6 +263,62 @@ impl Work {
         }
         chunks
     }
+}
+
+/// Gives chunks the places that a dataset lacks, if there are as many between two neighbours that are known in the array as in the
+/// file. If the file was cut off, there may be fewer chunks behind the last one that is known.
+fn in_order(
+    known: &BTreeMap<Vec<u64>, StoredChunk>,
+    chunks: Vec<StoredChunk>,
+    places: &[Vec<u64>],
+    is_cut: bool,
+) -> Vec<(Vec<u64>, StoredChunk)> {
+    let addresses: Vec<u64> = known.values().map(|chunk| chunk.address.0).collect();
+    if !addresses.is_sorted() {
+        // Chunks were not written in the order of the array, so that only all of them together tell anything.
+        let fit = chunks.len() == places.len();
+        return if fit { places.iter().cloned().zip(chunks).map(placed).collect() } else { Vec::new() };
+    }
+    let mut parts: BTreeMap<usize, (Vec<StoredChunk>, Vec<Vec<u64>>)> = BTreeMap::new();
+    for chunk in chunks {
+        let part = addresses.partition_point(|&address| address < chunk.address.0);
+        parts.entry(part).or_default().0.push(chunk);
+    }
+    let firsts: Vec<&Vec<u64>> = known.keys().collect();
+    for place in places {
+        let part = firsts.partition_point(|&first| first < place);
+        parts.entry(part).or_default().1.push(place.clone());
+    }
+    let fits = |part: usize, chunks: usize, places: usize| {
+        chunks == places || is_cut && part == addresses.len() && chunks < places
+    };
+    let parts = parts.into_iter().filter(|(part, (chunks, places))| fits(*part, chunks.len(), places.len()));
+    parts.flat_map(|(_, (chunks, places))| places.into_iter().zip(chunks)).map(placed).collect()
+}
+
+fn placed((place, chunk): (Vec<u64>, StoredChunk)) -> (Vec<u64>, StoredChunk) {
+    let chunk = StoredChunk { scaled: place.clone(), ..chunk };
+    (place, chunk)
+}
+
+/// Returns the parts of ranges in ascending order that none of the `known` ranges has.
+fn without(ranges: &[(u64, u64)], known: &mut [(u64, u64)]) -> Vec<(u64, u64)> {
+    known.sort_unstable();
+    let mut left = Vec::new();
+    for &(start, end) in ranges {
+        let mut at = start;
+        for &(from, to) in known.iter().skip_while(|(_, to)| *to <= start).take_while(|(from, _)| *from < end)
+        {
+            if from > at {
+                left.push((at, from));
+            }
+            at = at.max(to);
+        }
+        if at < end {
+            left.push((at, end));
+        }
+    }
+    left
 }
 
 /// What a dataset's header says about its index.
@@ -290,5 +386,57 @@ impl Broken {
             at
         };
         (0..total).map(first).filter(|first| !self.known.contains_key(first)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk(address: u64) -> StoredChunk {
+        StoredChunk { scaled: vec![0], address: Address(address), size: 10, filter_mask: 0 }
+    }
+
+    /// The places, by their number, that chunks at these addresses get in an array of ten chunks, of which some are known.
+    fn places(known: &[(u64, u64)], chunks: &[u64], is_cut: bool) -> Vec<(u64, u64)> {
+        let known: BTreeMap<Vec<u64>, StoredChunk> =
+            known.iter().map(|&(place, address)| (vec![place], chunk(address))).collect();
+        let lost: Vec<Vec<u64>> =
+            (0..10).map(|place| vec![place]).filter(|at| !known.contains_key(at)).collect();
+        let chunks = chunks.iter().map(|&address| chunk(address)).collect();
+        let found = in_order(&known, chunks, &lost, is_cut);
+        assert!(found.iter().all(|(place, chunk)| *place == chunk.scaled));
+        found.into_iter().map(|(place, chunk)| (place[0], chunk.address.0)).collect()
+    }
+
+    #[test]
+    fn chunks_are_placed_between_those_that_are_known() {
+        let known = [(2, 120), (3, 130), (5, 150)];
+        // Two places before the first known chunk, one between the last two, and four behind them.
+        assert_eq!(places(&known, &[100, 110], false), [(0, 100), (1, 110)]);
+        assert_eq!(places(&known, &[100, 140], false), [(4, 140)]);
+        assert_eq!(places(&known, &[160, 170], false), []);
+        assert_eq!(places(&known, &[160, 170], true), [(6, 160), (7, 170)]);
+        assert_eq!(places(&known, &[100, 160], true), [(6, 160)]);
+        assert_eq!(places(&known, &[160, 170, 180, 190, 200], true), []);
+        // Without a known chunk, all of them, or the first ones before the cut.
+        assert_eq!(places(&[], &[100, 110], false), []);
+        assert_eq!(places(&[], &[100, 110], true), [(0, 100), (1, 110)]);
+        // Another order in the file than in the array.
+        let known = [(2, 130), (3, 120)];
+        assert_eq!(places(&known, &[100, 110], true), []);
+        assert_eq!(places(&known, &[0, 1, 4, 5, 6, 7, 8, 9], false).len(), 8);
+    }
+
+    #[test]
+    fn known_ranges_are_taken_out_of_others() {
+        let ranges = [(0, 100), (200, 300)];
+        assert_eq!(without(&ranges, &mut []), ranges);
+        assert_eq!(
+            without(&ranges, &mut [(250, 400), (0, 10), (20, 30), (25, 40)]),
+            [(10, 20), (40, 100), (200, 250)]
+        );
+        assert_eq!(without(&ranges, &mut [(50, 250)]), [(0, 50), (250, 300)]);
+        assert_eq!(without(&ranges, &mut [(0, 1000)]), []);
     }
 }
