@@ -3,6 +3,7 @@
 #![doc = include_str!("../README.md")]
 
 mod boxes;
+mod flips;
 mod hdf5;
 mod laid;
 mod map;

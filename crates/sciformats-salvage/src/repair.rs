@@ -13,6 +13,7 @@ use sciformats_core::storage::{Access, Durability, Overlay, Patch, Replacement};
 use sciformats_core::{Error, FaultKind, ReadAt, Result, WriteAt, bound};
 use serde_json::{Value, json};
 
+use crate::flips::flipped;
 use crate::map::Part;
 use crate::report::{Confidence, State};
 
@@ -215,11 +216,24 @@ impl RepairPlan {
                 {
                     continue;
                 }
-                let reason = format!("the {structure} stores {stored:#x}, and its bytes have {computed:#x}");
-                let place = ("correct a checksum", offset);
                 let mark = self.repairs.len();
-                let new = computed.to_le_bytes().to_vec();
-                changed |= self.change(storage, place, new, (reason, Confidence::Medium))?;
+                changed |= match flipped(&*view, (offset, stored, computed)) {
+                    // A bit of the checksum itself is corrected below.
+                    Some(flip) if flip.offset < offset => {
+                        let reason = format!(
+                            "of all single bits of the {structure}, only this one makes its checksum right"
+                        );
+                        let place = ("correct a flipped bit", flip.offset);
+                        self.change(storage, place, vec![flip.new], (reason, Confidence::High))?
+                    }
+                    _ => {
+                        let reason =
+                            format!("the {structure} stores {stored:#x}, and its bytes have {computed:#x}");
+                        let place = ("correct a checksum", offset);
+                        let new = computed.to_le_bytes().to_vec();
+                        self.change(storage, place, new, (reason, Confidence::Medium))?
+                    }
+                };
                 // Bytes of the structure that were changed would now be taken for right ones.
                 if faults(&self.view(storage))?.0 > count {
                     self.repairs.truncate(mark);

@@ -135,6 +135,34 @@ fn zeroed_sectors_make_no_wrong_claim_about_checked_elements() {
 }
 
 #[test]
+fn a_flipped_bit_of_a_structure_with_a_checksum_loses_nothing() {
+    let bytes = sample(Bound::LATEST);
+    let is_start = |at: &usize| {
+        [b"\x89HDF", b"OHDR", b"FAHD", b"FADB"].iter().any(|signature| bytes[*at..].starts_with(*signature))
+    };
+    let starts: Vec<usize> = (0..bytes.len() - 4).filter(is_start).collect();
+    assert!(starts.len() > 12, "{starts:?}");
+    // The signature of a header, its length, messages; and the other structures behind their signatures.
+    for (i, &start) in starts.iter().enumerate() {
+        let bytes_of = match &bytes[start..start + 4] {
+            b"OHDR" => 0..44,
+            b"FAHD" => 6..28,
+            b"FADB" => 6..44,
+            _ => 0..48,
+        };
+        for at in bytes_of.step_by(3) {
+            let mut damaged = bytes.clone();
+            damaged[start + at] ^= 1 << ((at + i) % 8);
+            let found = examined(damaged);
+            let causes = &found.report().causes;
+            let place = format!("byte {at} of the structure at {start}");
+            assert!(causes.iter().any(|cause| cause.kind == "changed bytes"), "{place}: {causes:?}");
+            assert_eq!(check(&found).0, 6, "{place}: {:#?}", found.report());
+        }
+    }
+}
+
+#[test]
 fn a_lost_superblock_is_made_anew() {
     let mut bytes = sample(Bound::LATEST);
     bytes[..48].fill(0xee);

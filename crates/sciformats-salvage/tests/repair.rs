@@ -53,6 +53,19 @@ fn checksums_of_structures() {
 }
 
 #[test]
+fn flipped_bits_of_structures() {
+    let sound = sample(Bound::LATEST);
+    let headers: Vec<usize> = (0..sound.len() - 4).filter(|&at| sound[at..].starts_with(b"OHDR")).collect();
+    assert_eq!(headers.len(), 5);
+    // Behind the fields that say how long the header is.
+    for at in headers.into_iter().flat_map(|at| [at + 30, at + 45]).chain([20, 29]) {
+        let mut damaged = sound.clone();
+        damaged[at] ^= 1;
+        mended(&damaged, &sound, &["correct a flipped bit"]);
+    }
+}
+
+#[test]
 fn status_flags() {
     // Only version 3 of the superblock has flags; its other fields are those of version 2.
     let summed = |mut bytes: Vec<u8>| {

@@ -93,10 +93,18 @@ impl Work {
             self.tree.lost.iter().map(|(_, _, why)| why.clone()).chain(broken)
         };
         let checksums = lost().filter(|why| why.contains("checksum")).count();
-        if checksums > 0 {
-            let evidence = format!("{checksums} structures do not have the checksum that they store");
-            causes.push(Cause { kind: "changed bytes", evidence });
-        }
+        let corrected = self.corrected.len();
+        let evidence = match (checksums, corrected) {
+            (0, 0) => None,
+            (0, _) => Some(format!(
+                "a bit was flipped in each of {corrected} structures, which their checksums show"
+            )),
+            (_, 0) => Some(format!("{checksums} structures do not have the checksum that they store")),
+            (..) => Some(format!(
+                "{checksums} structures do not have the checksum that they store; in {corrected} more, a bit was flipped"
+            )),
+        };
+        causes.extend(evidence.map(|evidence| Cause { kind: "changed bytes", evidence }));
         let holes = self
             .tree
             .lost

@@ -4,6 +4,7 @@ mod assess;
 mod causes;
 mod chunks;
 mod clashes;
+mod flips;
 mod groups;
 mod reach;
 mod strays;
@@ -56,6 +57,8 @@ struct Work {
     /// The absolute offsets and ends of what belongs to objects that are reached; true for elements.
     reached: BTreeMap<u64, (u64, bool)>,
     patches: Vec<Patch>,
+    /// The offsets of bytes in which a flipped bit was corrected.
+    corrected: Vec<u64>,
     /// The address at which the next structure is made.
     next: u64,
     actions: Vec<Action>,
@@ -89,10 +92,12 @@ pub(crate) struct Found {
 pub(crate) fn examine(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Found> {
     let mut work = Work::start(source, threads)?;
     let mut causes = work.causes()?;
+    work.correct_objects();
     work.find_root()?;
     work.note_reached();
     work.rebuild_groups();
     let damaged = !causes.is_empty()
+        || !work.corrected.is_empty()
         || !work.tree.lost.is_empty()
         || work.tree.nodes.values().any(|node| node.broken.is_some() || !node.header.lost.is_empty());
     work.damaged = damaged;
@@ -104,6 +109,10 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Found>
         work.lay([patch]);
     }
     let mut file = work.open()?;
+    while work.correct_indexes(&file) {
+        work.damaged = true;
+        file = work.open()?;
+    }
     if work.rebuild_indexes(&file)? {
         work.damaged = true;
         file = work.open()?;
@@ -135,7 +144,10 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Found>
 
 impl Work {
     fn start(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Self> {
-        let found = match Carver::find_superblock(&**source) {
+        let flip = Self::correct_superblock(source);
+        let patch = flip.map(|flip| Patch { offset: flip.offset, bytes: vec![flip.new] });
+        let corrected = Laid::new(source.clone(), patch.into_iter().collect());
+        let found = match Carver::find_superblock(&corrected) {
             Ok(found) => Some(found),
             Err(Error::Malformed { .. } | Error::NotThisFormat { .. } | Error::Unsupported { .. }) => None,
             Err(error) => return Err(error),
@@ -165,7 +177,7 @@ impl Work {
             .collect();
         // New structures stand far behind everything that the file may name.
         let next = if sizes.offsets >= 8 { 1 << 50 } else { bound::sum(source.size(), 1 << 30) };
-        Ok(Self {
+        let mut work = Self {
             source: source.clone(),
             carver,
             base,
@@ -178,6 +190,7 @@ impl Work {
             root: 0,
             reached: BTreeMap::new(),
             patches: Vec::new(),
+            corrected: Vec::new(),
             next,
             actions: Vec::new(),
             made: Vec::new(),
@@ -187,7 +200,11 @@ impl Work {
             mended: BTreeMap::new(),
             rootless: false,
             damaged: false,
-        })
+        };
+        if let Some(flip) = flip {
+            work.lay_flip(flip);
+        }
+        Ok(work)
     }
 
     fn addresses(&self, structure: &'static str) -> impl Iterator<Item = u64> {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use hdf5_pure::Address;
 use hdf5_pure::structure::{Carver, FoundHeader, Link, MessageType, Target};
+use sciformats_core::Error;
 
 /// The most objects that are followed.
 const OBJECTS: usize = 10_000_000;
@@ -51,6 +52,8 @@ pub(super) struct Tree {
     pub(super) nodes: BTreeMap<u64, Node>,
     /// What links lead to and what cannot be read: the path, the address and the reason.
     pub(super) lost: Vec<(String, u64, String)>,
+    /// What is wrong with headers and with indexes of links.
+    pub(super) faults: Vec<Error>,
 }
 
 impl Tree {
@@ -65,13 +68,16 @@ impl Tree {
                 Ok(header) => header,
                 Err(error) => {
                     self.lost.push((path, address, error.to_string()));
+                    self.faults.push(error);
                     if let Some(parent) = parent.and_then(|parent| self.nodes.get_mut(&parent)) {
                         parent.has_dead = true;
                     }
                     continue;
                 }
             };
-            let (links, broken) = links(carver, address, &header);
+            let (links, faults) = links(carver, address, &header);
+            let broken = faults.first().map(ToString::to_string);
+            self.faults.extend(header.lost.iter().cloned().chain(faults));
             for link in &links {
                 if let Target::Hard(target) = link.target {
                     queue.push_back((target.0, join(&path, &link.name.to_string()), Some(address)));
@@ -106,23 +112,23 @@ impl Tree {
 }
 
 /// Returns the links of a group that can be read, and why others cannot.
-fn links(carver: &Carver, address: u64, header: &FoundHeader) -> (Vec<Link>, Option<String>) {
+fn links(carver: &Carver, address: u64, header: &FoundHeader) -> (Vec<Link>, Vec<Error>) {
     if !is_group(header) {
-        return (Vec::new(), None);
+        return (Vec::new(), Vec::new());
     }
+    let (mut links, mut faults) = (Vec::new(), Vec::new());
     match carver.links(Address(address)) {
         Ok(all) => {
-            let (mut links, mut broken) = (Vec::new(), None);
             for link in all {
                 match link {
                     Ok(link) => links.push(link),
-                    Err(error) => broken = broken.or_else(|| Some(error.to_string())),
+                    Err(error) => faults.push(error),
                 }
             }
-            (links, broken)
         }
-        Err(error) => (Vec::new(), Some(error.to_string())),
+        Err(error) => faults.push(error),
     }
+    (links, faults)
 }
 
 pub(super) fn join(path: &str, name: &str) -> String {
