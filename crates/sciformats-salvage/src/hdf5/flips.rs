@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hdf5_pure::structure::{Carver, Layout, SIGNATURE};
 use hdf5_pure::{Address, File};
 use sciformats_core::storage::Patch;
-use sciformats_core::{Error, ReadAt};
+use sciformats_core::{Error, ReadAt, bound};
 
 use super::Work;
 use super::reach::Tree;
@@ -14,8 +14,11 @@ use crate::flips::{Flip, flipped, wrong_checksum};
 use crate::laid::Laid;
 use crate::report::Confidence;
 
-/// The most corrections, each of which may reveal the next one.
-const MOST: usize = 64;
+/// The most corrections, each of which may reveal the next one, and the most structures of which each bit is tried.
+const MOST: usize = 1000;
+const TRIED: usize = 4000;
+/// The most headers that cannot be read of which the first bits are tried.
+const PREFIXES: usize = 64;
 /// The first bytes of a header, which say how long it is. After a change of its length, nothing tells where its checksum is.
 const PREFIX: u64 = 40;
 /// The first bytes of a superblock: the signature, the version, the sizes of fields and flags.
@@ -73,7 +76,7 @@ impl Work {
                 self.tree = tree;
                 return;
             }
-            let lost: Vec<u64> = tree.lost.iter().map(|(_, at, _)| *at).take(MOST).collect();
+            let lost: Vec<u64> = tree.lost.iter().map(|(_, at, _)| *at).take(PREFIXES).collect();
             if !self.correct(&tree.faults) && !lost.into_iter().any(|at| self.correct_prefix(at)) {
                 return;
             }
@@ -143,14 +146,13 @@ impl Work {
     /// Corrects the structures of which errors say that their checksum is wrong. Returns whether there was one.
     fn correct(&mut self, faults: &[Error]) -> bool {
         let view = self.view();
-        let mut flips: Vec<Flip> =
-            faults.iter().filter_map(wrong_checksum).filter_map(|wrong| flipped(&*view, wrong)).collect();
+        let wrong: Vec<_> =
+            faults.iter().filter_map(wrong_checksum).take(bound::left(TRIED, self.tried)).collect();
+        self.tried = bound::sum(self.tried, wrong.len());
+        let mut flips: Vec<Flip> = wrong.into_iter().filter_map(|wrong| flipped(&*view, wrong)).collect();
         flips.sort_unstable_by_key(|flip| flip.offset);
         flips.dedup();
-        flips.truncate(MOST);
-        for flip in &flips {
-            self.lay_flip(*flip);
-        }
+        self.lay_flips(&flips);
         !flips.is_empty()
     }
 
@@ -172,24 +174,25 @@ impl Work {
             }
         }
         match found.as_slice() {
-            [only] => {
-                self.lay_flip(*only);
+            only @ [_] => {
+                self.lay_flips(only);
                 true
             }
             _ => false,
         }
     }
 
-    pub(super) fn lay_flip(&mut self, flip: Flip) {
-        self.patches.push(Patch { offset: flip.offset, bytes: vec![flip.new] });
-        self.lay([]);
-        self.corrected.push(flip.offset);
-        let address = self.carver.address(flip.offset);
-        let why = match flip.offset < SIGNATURE.len() as u64 {
-            true => "the other bits of the signature are right",
-            false => "of all single bits of the structure, only this one makes its checksum right",
-        };
-        let reason = format!("{:#04x} becomes {:#04x}: {why}", flip.old, flip.new);
-        self.act("correct a flipped bit", address.0, reason, Confidence::High);
+    pub(super) fn lay_flips(&mut self, flips: &[Flip]) {
+        self.lay(flips.iter().map(|flip| Patch { offset: flip.offset, bytes: vec![flip.new] }));
+        for flip in flips {
+            self.corrected.push(flip.offset);
+            let why = match flip.offset < SIGNATURE.len() as u64 {
+                true => "the other bits of the signature are right",
+                false => "of all single bits of the structure, only this one makes its checksum right",
+            };
+            let reason = format!("{:#04x} becomes {:#04x}: {why}", flip.old, flip.new);
+            let address = self.carver.address(flip.offset);
+            self.act("correct a flipped bit", address.0, reason, Confidence::High);
+        }
     }
 }

@@ -59,6 +59,8 @@ struct Work {
     patches: Vec<Patch>,
     /// The offsets of bytes in which a flipped bit was corrected.
     corrected: Vec<u64>,
+    /// The number of structures of which each bit was tried.
+    tried: usize,
     /// The address at which the next structure is made.
     next: u64,
     actions: Vec<Action>,
@@ -191,6 +193,7 @@ impl Work {
             reached: BTreeMap::new(),
             patches: Vec::new(),
             corrected: Vec::new(),
+            tried: 0,
             next,
             actions: Vec::new(),
             made: Vec::new(),
@@ -201,9 +204,7 @@ impl Work {
             rootless: false,
             damaged: false,
         };
-        if let Some(flip) = flip {
-            work.lay_flip(flip);
-        }
+        work.lay_flips(flip.as_slice());
         Ok(work)
     }
 
