@@ -17,6 +17,8 @@ use crate::report::Confidence;
 /// The most corrections, each of which may reveal the next one, and the most structures of which each bit is tried.
 const MOST: usize = 1000;
 const TRIED: usize = 4000;
+/// How often the file is walked through in search of them.
+const ROUNDS: usize = 64;
 /// The most headers that cannot be read of which the first bits are tried.
 const PREFIXES: usize = 64;
 /// The first bytes of a header, which say how long it is. After a change of its length, nothing tells where its checksum is.
@@ -69,7 +71,7 @@ impl Work {
         let Some(root) = self.superblock.as_ref().and_then(hdf5_pure::structure::Superblock::root) else {
             return;
         };
-        while self.corrected.len() < MOST {
+        while self.may_search() {
             let mut tree = Tree::default();
             tree.walk(&self.carver, root.0, "/");
             if tree.faults.is_empty() {
@@ -81,6 +83,12 @@ impl Work {
                 return;
             }
         }
+    }
+
+    /// Counts the searches. Returns whether there may be another one.
+    fn may_search(&mut self) -> bool {
+        self.searches = bound::sum(self.searches, 1);
+        self.searches <= ROUNDS && self.corrected.len() < MOST
     }
 
     /// Corrects headers that were found by their signature.
@@ -118,7 +126,7 @@ impl Work {
 
     /// Corrects indexes of chunks and of attributes. Returns whether anything was corrected.
     pub(super) fn correct_indexes(&mut self, file: &File) -> bool {
-        if self.corrected.len() >= MOST {
+        if !self.may_search() {
             return false;
         }
         let mut faults: Vec<Error> = Vec::new();

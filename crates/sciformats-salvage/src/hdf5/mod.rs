@@ -61,6 +61,8 @@ struct Work {
     corrected: Vec<u64>,
     /// The number of structures of which each bit was tried.
     tried: usize,
+    /// How often the file was walked through in search of flipped bits.
+    searches: usize,
     /// The address at which the next structure is made.
     next: u64,
     actions: Vec<Action>,
@@ -194,6 +196,7 @@ impl Work {
             patches: Vec::new(),
             corrected: Vec::new(),
             tried: 0,
+            searches: 0,
             next,
             actions: Vec::new(),
             made: Vec::new(),

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use gsd_rs::ElementType;
 use gsd_rs::structure::FoundEntry;
 use sciformats_core::{ReadAt, Result, bound};
 
@@ -104,7 +105,11 @@ impl Copies {
                 }
             }
         }
-        // What follows the last entry that is left.
+        // What follows the last entry that is left. Elements behind the end of a copy may look like an entry, but hardly like one with
+        // the type that another chunk of this name has.
+        let types: HashMap<u16, (ElementType, u32)> =
+            slots.iter().flatten().map(|entry| (entry.id, (entry.element, entry.m))).collect();
+        let is_known = |entry: &FoundEntry| types.get(&entry.id) == Some(&(entry.element, entry.m));
         if let Some(last) = slots.last().copied().flatten() {
             let mut longest = Vec::new();
             for place in self.of(&last) {
@@ -113,6 +118,7 @@ impl Copies {
                 while (next.len() as u64) < room
                     && let Some(entry) = self.entries.get(&bound::sum(place, (next.len() as u64 + 1) * SIZE))
                     && entry.frame >= next.last().map_or(last.frame, |last: &FoundEntry| last.frame)
+                    && is_known(entry)
                 {
                     next.push(*entry);
                 }
