@@ -21,9 +21,8 @@ largest ratio that is good enough. A bold number misses its goal, and the reason
 each side beyond that of an idle process, ours first. It includes the pages of mapped files, although the system can reclaim those
 at any time.
 
-The rows about reading were measured when files were mapped into memory by default. Files are now read with positioned reads, so
-rows that visit very many small structures, such as the lists of 100,000 objects, take longer than this document says. The rows about writing
-gzip in HDF5 were measured with a deflate encoder of our own, which zlib-rs has replaced since.
+The rows of Blosc2 and of the encoders are older than the others: frames of Blosc2 were mapped into memory by default at that time, and are
+now read with positioned reads.
 
 These commands measure and write this document:
 
