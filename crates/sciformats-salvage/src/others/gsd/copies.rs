@@ -7,7 +7,7 @@ use gsd_rs::ElementType;
 use gsd_rs::structure::FoundEntry;
 use sciformats_core::{ReadAt, Result, bound};
 
-use super::{WINDOW, can_be};
+use super::index::{WINDOW, can_be, holes};
 
 pub(super) const SIZE: u64 = FoundEntry::SIZE as u64;
 /// The most entries outside the index that are kept.
@@ -87,16 +87,7 @@ impl Copies {
     /// Takes entries that are lost in the index from copies that agree with its entries beside them, and returns how many.
     pub(super) fn fill(&self, slots: &mut Vec<Option<FoundEntry>>, allocated: u64) -> usize {
         let mut filled = 0;
-        let mut at = 0;
-        while at < slots.len() {
-            let from = at;
-            while slots.get(at).is_some_and(Option::is_none) {
-                at += 1;
-            }
-            if from == at {
-                at += 1;
-                continue;
-            }
+        for (from, at) in holes(slots) {
             let found = self.between(slots, (from, at));
             if let (Some(found), Some(hole)) = (found, slots.get_mut(from..at)) {
                 for (slot, entry) in hole.iter_mut().zip(found) {
@@ -167,5 +158,65 @@ impl Copies {
         };
         let copies = starts.into_iter().filter(|&start| agrees(start)).map(copy);
         copies.max_by_key(|found| found.iter().flatten().count())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(number: u64) -> FoundEntry {
+        let frame = number / 2;
+        FoundEntry {
+            frame,
+            n: 4,
+            m: 1,
+            location: 256 + number,
+            id: (number % 2) as u16,
+            element: ElementType::U8,
+        }
+    }
+
+    /// A file in which a copy of the first `count` entries begins at 1000.
+    fn copies(count: u64) -> Copies {
+        let mut bytes = vec![0; 1000];
+        for entry in (0..count).map(entry) {
+            bytes.extend([entry.frame, entry.n, entry.location].map(u64::to_le_bytes).concat());
+            bytes.extend(entry.m.to_le_bytes());
+            bytes.extend(entry.id.to_le_bytes());
+            bytes.extend([1, 0]);
+        }
+        bytes.resize(20_000, 0);
+        Copies::find(&bytes, (15_000, 16_000)).unwrap()
+    }
+
+    #[test]
+    fn lost_entries_come_from_a_copy() {
+        let whole: Vec<_> = (0..40).map(|number| Some(entry(number))).collect();
+        let copies = copies(30);
+        assert_eq!(copies.blocks(&entry(0)), [(1000, 1000 + 128 * SIZE)]);
+        for (from, to, filled) in [(0, 7, 7), (3, 20, 17), (25, 35, 5), (31, 35, 0), (30, 40, 0)] {
+            let mut slots = whole.clone();
+            slots[from..to].fill(None);
+            assert_eq!(copies.fill(&mut slots, 40), filled, "{from}..{to}");
+            assert_eq!(slots[..from + filled], whole[..from + filled]);
+            assert_eq!(slots[to..], whole[to..]);
+        }
+    }
+
+    #[test]
+    fn what_follows_the_last_entry_comes_from_a_copy() {
+        let copies = copies(30);
+        let mut slots: Vec<_> = (0..10).map(|number| Some(entry(number))).collect();
+        assert_eq!(copies.fill(&mut slots, 25), 15);
+        assert_eq!(slots, (0..25).map(|number| Some(entry(number))).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_copy_that_disagrees_is_not_used() {
+        let mut slots: Vec<_> = (0..20).map(|number| Some(entry(number))).collect();
+        slots[5..9].fill(None);
+        slots[9].as_mut().unwrap().location += 1;
+        assert_eq!(copies(30).fill(&mut slots, 20), 0);
     }
 }

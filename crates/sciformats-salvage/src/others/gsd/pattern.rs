@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use gsd_rs::structure::FoundEntry;
 use sciformats_core::bound;
 
+use super::index::holes;
+
 /// The most frames that a hole is filled with.
 const FRAMES: u64 = 1 << 20;
 
@@ -53,16 +55,7 @@ impl Pattern {
 /// of indices and of lists of names, which may be between frames. Returns the entries that were added.
 pub(super) fn fill(slots: &mut [Option<FoundEntry>], blocks: &[(u64, u64)]) -> Vec<FoundEntry> {
     let mut added = Vec::new();
-    let mut at = 0;
-    while at < slots.len() {
-        let from = at;
-        while slots.get(at).is_some_and(Option::is_none) {
-            at += 1;
-        }
-        if from == at {
-            at += 1;
-            continue;
-        }
+    for (from, at) in holes(slots) {
         let Some(found) = lost(slots, (from, at), blocks) else { continue };
         if let Some(hole) = slots.get_mut(from..at) {
             hole.iter_mut().zip(&found).for_each(|(slot, entry)| *slot = Some(*entry));
