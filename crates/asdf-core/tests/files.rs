@@ -354,6 +354,38 @@ fn large_blocks_from_a_file_are_summed_and_decoded_as_they_are_read() {
     }
 }
 
+#[test]
+fn several_blocks_from_a_file_are_copied_and_summed_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let bytes: Vec<u8> = (0..6_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    std::fs::write(path("raw"), &bytes).unwrap();
+    // Blocks that end in different pieces, a small one between them, and one more than is copied together.
+    let lengths = [5_000_001u64, 70_000, 1 << 20, 2 << 20, 3_000_000, 100, 80_001, 80_063, 0, 90_000];
+    for (threads, padding) in [(1, 0), (2, 0), (2, 4096), (3, 100)] {
+        let mut document = Document::new();
+        document.options_mut().threads = threads;
+        document.options_mut().block_padding = padding;
+        for (index, &len) in lengths.iter().enumerate() {
+            let raw = sciformats_core::storage::FileStorage::open(path("raw")).unwrap();
+            let part = sciformats_core::storage::Window::new(raw, index as u64 * 1000, len).unwrap();
+            let array = NewArray::from_bytes(ScalarType::UInt8, ByteOrder::Big, &[len], part).unwrap();
+            document.set_array(&format!("a{index}"), array).unwrap();
+        }
+        document.save(path("file")).unwrap();
+        let file = Asdf::open(path("file")).unwrap();
+        assert!(file.verify().unwrap().is_empty());
+        for (index, &len) in lengths.iter().enumerate() {
+            let expected = &bytes[index * 1000..][..len as usize];
+            let array = file.array(&format!("a{index}")).unwrap();
+            assert!(array.read::<u8>().unwrap() == expected, "{threads} {padding} {index}");
+            if len > 0 {
+                assert_eq!(file.block(index).unwrap().check().unwrap(), Checksum::Stored);
+            }
+        }
+    }
+}
+
 /// Returns the meaning of a file, for comparison.
 fn meaning(bytes: &[u8]) -> (String, Vec<Vec<u8>>) {
     let file = Asdf::from_bytes(bytes).unwrap();

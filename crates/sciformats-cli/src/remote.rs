@@ -60,10 +60,26 @@ pub(crate) struct Far {
     opened: Mutex<Vec<Remote>>,
 }
 
+/// From this number of files on, the line is shared by so many that each fetches less in advance.
+const MANY: usize = 16;
+
+/// The bytes around a single read that are fetched of each of many files. Most headers of files of a few megabytes are shorter.
+const WINDOW_OF_MANY: u64 = 256 << 10;
+
 impl Far {
     pub(crate) fn new(urls: Urls, cli: &Cli) -> Self {
         let (stats, index) = (cli.global.stats, cli.global.index.clone());
         Self { urls, levels: levels(&cli.command), stats, index, opened: Mutex::default() }
+    }
+
+    /// How files at URLs are read. Many files share one line, so each begins with less of what may be needed.
+    fn remote(&self) -> RemoteOptions {
+        let options = RemoteOptions::from_environment();
+        if self.urls.len() < MANY {
+            return options;
+        }
+        let plan = options.plan.clone().with_window(WINDOW_OF_MANY);
+        options.with_plan(plan)
     }
 
     /// Returns whether a path is a URL.
@@ -74,7 +90,7 @@ impl Far {
     /// Fails if a file cannot be written at a URL, or if there is one already and it is not to be replaced.
     pub(crate) fn vacant(&self, path: &Path, replace: bool) -> Outcome<()> {
         let url = self.urls.get(path).map(String::as_str).unwrap_or_default();
-        match sciformats_remote::exists(url, &RemoteOptions::from_environment()) {
+        match sciformats_remote::exists(url, &self.remote()) {
             Ok(true) if !replace => {
                 let text = format!("{}: the file exists already (--force overwrites it)", path.display());
                 Err(Failure::Usage(text))
@@ -92,7 +108,7 @@ impl Far {
         let url = self.urls.get(path).map(String::as_str).unwrap_or_default();
         let write = || {
             let file = FileStorage::open(file)?;
-            sciformats_remote::upload(&file, url, &RemoteOptions::from_environment(), replace)
+            sciformats_remote::upload(&file, url, &self.remote(), replace)
         };
         write().map_err(|error| Failure::unwritten(path, &error))
     }
@@ -103,7 +119,7 @@ impl Far {
             return standard_input(options);
         }
         let Some(url) = self.urls.get(path) else { return sciformats::open_with(path, options) };
-        let far = RemoteOptions::from_environment();
+        let far = self.remote();
         let remote = match &self.index {
             Some(index) => Remote::with_index(url, Index::read(index)?, &far)?,
             None => sciformats_remote::open(url, &far)?,
@@ -115,7 +131,7 @@ impl Far {
     pub(crate) fn open_url(&self, path: &Path, options: &OpenOptions) -> Result<File> {
         match path.to_str().filter(|text| sciformats_remote::is_url(text)) {
             Some(url) => {
-                self.gathered(sciformats_remote::open(url, &RemoteOptions::from_environment())?, options)
+                self.gathered(sciformats_remote::open(url, &self.remote())?, options)
             }
             None => self.open(path, options),
         }
@@ -124,7 +140,7 @@ impl Far {
     /// Returns the storage of a file, if its path is a URL, with nothing read of it.
     pub(crate) fn storage(&self, path: &Path) -> Result<Option<Arc<dyn ReadAt>>> {
         let Some(url) = self.urls.get(path) else { return Ok(None) };
-        let remote = sciformats_remote::open(url, &RemoteOptions::from_environment())?;
+        let remote = sciformats_remote::open(url, &self.remote())?;
         if self.stats {
             self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(remote.clone());
         }
@@ -135,7 +151,7 @@ impl Far {
     pub(crate) fn recorded(&self, path: &Path, options: &OpenOptions) -> Option<Result<(Remote, File)>> {
         let url = self.urls.get(path)?;
         let open = || {
-            let remote = sciformats_remote::open(url, &RemoteOptions::from_environment())?;
+            let remote = sciformats_remote::open(url, &self.remote())?;
             remote.record();
             Ok((remote.clone(), self.gathered(remote, options)?))
         };

@@ -51,6 +51,7 @@ pub mod foreign;
 pub mod limits;
 pub mod literal;
 pub mod misfit;
+pub mod name;
 #[cfg(feature = "ndarray")]
 pub mod nd;
 pub mod number;

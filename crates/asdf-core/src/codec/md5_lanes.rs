@@ -84,23 +84,31 @@ const SINES: [u32; 64] = [
     0xEB86_D391,
 ];
 
-/// A message in blocks.
+/// The next part of a message, in blocks.
 struct Lane<'a> {
     whole: &'a [Block],
-    /// The rest of the message, a one bit, zeros, and the length in bits. This is one block or two.
+    /// At the end of the message: the rest of it, a one bit, zeros, and the length in bits. This is one block or two.
     rest: [Block; 2],
     rests: usize,
 }
 
 impl<'a> Lane<'a> {
-    fn new(message: &'a [u8]) -> Self {
-        let (whole, left) = message.as_chunks::<64>();
+    /// Nothing of a message.
+    const NONE: Self = Self { whole: &[], rest: [[0; 64]; 2], rests: 0 };
+
+    /// A part that the message goes on after. Bytes behind the last whole block do not count.
+    fn part(bytes: &'a [u8]) -> Self {
+        Self { whole: bytes.as_chunks::<64>().0, ..Self::NONE }
+    }
+
+    /// The last part of a message of `len` bytes.
+    fn last(bytes: &'a [u8], len: u64) -> Self {
+        let (whole, left) = bytes.as_chunks::<64>();
         let mut rest = [0; 128];
         rest[..left.len()].copy_from_slice(left);
         rest[left.len()] = 0x80;
         let rests = if left.len() < 56 { 1 } else { 2 };
-        let bits = (message.len() as u64).wrapping_mul(8);
-        rest[64 * rests - 8..64 * rests].copy_from_slice(&bits.to_le_bytes());
+        rest[64 * rests - 8..64 * rests].copy_from_slice(&len.wrapping_mul(8).to_le_bytes());
         let (blocks, _) = rest.as_chunks::<64>();
         Self { whole, rest: [blocks[0], blocks[1]], rests }
     }
@@ -121,26 +129,72 @@ impl<'a> Lane<'a> {
 
 /// Returns the sums of any number of messages. Messages of similar lengths gain the most.
 pub(crate) fn sums(messages: &[&[u8]]) -> Vec<[u8; 16]> {
-    messages.chunks(LANES).flat_map(side_by_side).collect()
+    let together = |messages: &[&[u8]]| {
+        let mut sums = Sums::new(messages.iter().map(|message| message.len() as u64).collect());
+        sums.update(messages);
+        sums.finish()
+    };
+    messages.chunks(LANES).flat_map(together).collect()
 }
 
-fn side_by_side(messages: &[&[u8]]) -> Vec<[u8; 16]> {
-    let lanes: [Lane<'_>; LANES] =
-        std::array::from_fn(|lane| Lane::new(messages.get(lane).copied().unwrap_or_default()));
-    let mut sums = vec![[0; 16]; messages.len()];
-    let mut state = START.map(u32x4::splat);
-    let count = lanes.iter().map(Lane::len).fold(0, usize::max);
-    for index in 0..count {
-        take(&mut state, std::array::from_fn(|lane| lanes[lane].block(index)));
-        for (lane, sum) in sums.iter_mut().enumerate() {
-            if lanes[lane].len() == index + 1 {
-                for (bytes, word) in sum.as_chunks_mut::<4>().0.iter_mut().zip(&state) {
-                    *bytes = word.to_array()[lane].to_le_bytes();
+/// The sums of up to [`LANES`] messages whose lengths are known, and whose bytes arrive piece by piece.
+pub(crate) struct Sums {
+    state: [Words; 4],
+    lengths: Vec<u64>,
+    /// The bytes of each message that have arrived, if it is so long.
+    taken: u64,
+    sums: Vec<Option<[u8; 16]>>,
+}
+
+impl Sums {
+    /// The size of all pieces but for the last one of a message is a multiple of this.
+    pub(crate) const STEP: usize = 64;
+
+    pub(crate) fn new(lengths: Vec<u64>) -> Self {
+        let sums = vec![None; lengths.len()];
+        Self { state: START.map(u32x4::splat), lengths, taken: 0, sums }
+    }
+
+    /// Adds the next piece of each message. All pieces have the same size, a multiple of [`Self::STEP`]. Only those that end
+    /// their message may be shorter, and those of messages that have ended are empty.
+    pub(crate) fn update(&mut self, pieces: &[impl AsRef<[u8]>]) {
+        let mut lanes = [Lane::NONE; LANES];
+        let mut ends = [false; LANES];
+        let mut size = 0;
+        for (index, (&length, piece)) in self.lengths.iter().zip(pieces).enumerate().take(LANES) {
+            let piece = piece.as_ref();
+            ends[index] = self.sums[index].is_none() && self.taken + piece.len() as u64 == length;
+            lanes[index] = if ends[index] { Lane::last(piece, length) } else { Lane::part(piece) };
+            size = size.max(piece.len());
+        }
+        self.taken += size as u64;
+        let count = lanes.iter().map(Lane::len).fold(0, usize::max);
+        // The end of a message takes blocks that the others do not have, so what these go on from is kept.
+        let is_open = (0..self.lengths.len()).any(|lane| self.sums[lane].is_none() && !ends[lane]);
+        let goes_on = is_open.then_some(size / Self::STEP);
+        let mut kept = None;
+        for index in 0..count {
+            if goes_on == Some(index) {
+                kept = Some(self.state);
+            }
+            take(&mut self.state, std::array::from_fn(|lane| lanes[lane].block(index)));
+            for (lane, sum) in self.sums.iter_mut().enumerate() {
+                if ends[lane] && lanes[lane].len() == index + 1 {
+                    let mut bytes = [0; 16];
+                    for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(&self.state) {
+                        *bytes = word.to_array()[lane].to_le_bytes();
+                    }
+                    *sum = Some(bytes);
                 }
             }
         }
+        self.state = kept.unwrap_or(self.state);
     }
-    sums
+
+    /// Returns the sums, which are zeros for messages that have not arrived as a whole.
+    pub(crate) fn finish(self) -> Vec<[u8; 16]> {
+        self.sums.into_iter().map(Option::unwrap_or_default).collect()
+    }
 }
 
 /// Updates the state with the next block of each lane.
@@ -212,6 +266,22 @@ mod tests {
                 "57edf4a22be3c955ac49da2e2107b67a",
             ]
         );
+    }
+
+    #[test]
+    fn of_messages_in_pieces() {
+        let data: Vec<u8> = (0..5000u32).map(|i| ((i * i) >> 3) as u8).collect();
+        for lengths in [[0, 1, 64, 128], [5000, 63, 640, 127], [1279, 1280, 1281, 0]] {
+            let messages = lengths.map(|len| &data[..len]);
+            let mut sums = Sums::new(lengths.map(|len| len as u64).to_vec());
+            for at in (0..5000).step_by(10 * Sums::STEP) {
+                sums.update(&messages.map(|message| {
+                    let rest = message.get(at..).unwrap_or_default();
+                    &rest[..rest.len().min(10 * Sums::STEP)]
+                }));
+            }
+            assert_eq!(sums.finish(), messages.map(md5), "{lengths:?}");
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ use std::ops::RangeInclusive;
 use md5::{Digest, Md5};
 
 pub(crate) use self::encoder::Encoder;
-pub(crate) use self::md5_lanes::{LANES, sums as md5s};
+pub(crate) use self::md5_lanes::{LANES, Sums, sums as md5s};
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result};
 

@@ -1,12 +1,13 @@
 //! Blocks are written one after another. The bytes of a block are written before its header, which contains their checksum.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::mpsc::sync_channel;
 
 use sciformats_core::arith::{add, fit, increase, present, sub};
 use sciformats_core::{Result, WriteAt, bound};
 
-use super::prepared::{self, Payload, Prepared, Source, Work, prepare};
+use super::prepared::{self, PIECE, Payload, Prepared, Source, Work, prepare};
 use super::{aligned, threads};
 use crate::codec::{self, Md5Sum};
 use crate::document::{BlockData, Document};
@@ -70,7 +71,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Blocks whose bytes are there: the sums of those in memory are made by other threads.
+    /// Blocks whose bytes are there. The checksums of those in memory are computed by other threads, those of other storage while
+    /// they are copied.
     fn stored_together(&mut self, run: Range<usize>) -> Result<()> {
         let prepared = run.map(|index| prepare(self.document, index, 1)).collect::<Result<Vec<_>>>()?;
         let messages: Vec<&[u8]> = prepared.iter().filter_map(summed_beside).collect();
@@ -81,16 +83,49 @@ impl Writer<'_> {
         };
         let (mut headers, sums) = beside(messages.chunks(codec::LANES).collect(), threads, sum, || {
             let mut headers = Vec::new();
-            for block in &prepared {
+            let mut blocks = &prepared[..];
+            while let Some((block, rest)) = blocks.split_first() {
+                let copied = blocks.iter().take(codec::LANES).take_while(|block| is_summed_while_copied(block));
+                if let (together @ [_, _, ..], rest) = blocks.split_at(copied.count()) {
+                    self.copied_together(together)?;
+                    blocks = rest;
+                    continue;
+                }
                 let at = self.at;
-                let is_summed = summed_beside(block).is_some();
-                if let Some(header) = self.block(block, is_summed)? {
+                if let Some(header) = self.block(block, summed_beside(block).is_some())? {
                     headers.push((at, header));
                 }
+                blocks = rest;
             }
             Ok(headers)
         })?;
         for ((at, header), sum) in headers.iter_mut().zip(sums.into_iter().flatten()) {
+            header.checksum = sum;
+            self.header(*at, header)?;
+        }
+        Ok(())
+    }
+
+    /// Copies blocks from other storage, a piece of each at a time, so that their checksums are computed side by side.
+    fn copied_together(&mut self, blocks: &[Prepared<'_>]) -> Result<()> {
+        let mut headers = Vec::new();
+        let mut copies = Vec::new();
+        let mut last = self.at;
+        for block in blocks {
+            let mut header = block.header;
+            let at = self.at;
+            let start = add(at, header.size())?;
+            last = add(start, block.payload.len())?;
+            self.at = self.room(&mut header, last)?;
+            self.offsets.push(at);
+            headers.push((at, header));
+            copies.push((&block.payload, start));
+        }
+        let sums = summed(&copies, self.threads, self.out)?;
+        if self.at > last {
+            self.out.set_size(self.at)?;
+        }
+        for ((at, header), sum) in headers.iter_mut().zip(sums) {
             header.checksum = sum;
             self.header(*at, header)?;
         }
@@ -173,9 +208,11 @@ impl Writer<'_> {
             self.at = room;
             return Ok(None);
         }
-        let threads = if prepared.needs_checksum && !follows { self.threads } else { 0 };
-        if let Some(sum) = payload(&prepared.payload, start, threads, self.out)? {
-            header.checksum = sum;
+        let copies = [(&prepared.payload, start)];
+        if prepared.needs_checksum && !follows {
+            header.checksum = summed(&copies, self.threads, self.out)?.into_iter().next().unwrap_or_default();
+        } else {
+            copied(&copies, self.out, |_| ())?;
         }
         self.close(&mut header, end)?;
         if follows {
@@ -222,43 +259,94 @@ fn summed_beside<'a>(prepared: &'a Prepared<'_>) -> Option<&'a [u8]> {
     }
 }
 
-/// Writes bytes at `start`, and returns their checksum unless `threads` is 0. If there are enough threads, another thread
-/// computes the checksum of a long payload.
-fn payload(
-    payload: &Payload<'_>,
-    start: u64,
-    threads: usize,
+/// Returns whether a block is so large that its checksum is computed beside those of other blocks, while they are copied.
+fn is_summed_while_copied(prepared: &Prepared<'_>) -> bool {
+    let is_elsewhere = matches!(prepared.payload, Payload::Storage { .. });
+    prepared.needs_checksum && is_elsewhere && prepared.payload.len() > SMALL as u64
+}
+
+/// Bytes that are copied, and their place.
+type Copy<'a, 'b> = (&'a Payload<'b>, u64);
+
+/// Copies bytes to their places, a piece of each at a time. `pass` is given the pieces that were written; those of payloads
+/// that have ended are empty.
+fn copied<'a>(
+    copies: &[Copy<'a, '_>],
     out: &mut dyn WriteAt,
-) -> Result<Option<[u8; 16]>> {
-    let mut write = |position: u64, piece: &[u8]| out.write_at(add(start, position)?, piece);
-    if threads == 0 {
-        return payload.for_each_piece(write).map(|()| None);
+    mut pass: impl FnMut(Vec<Cow<'a, [u8]>>),
+) -> Result<()> {
+    let longest = copies.iter().map(|(payload, _)| payload.len()).fold(0, u64::max);
+    // The parts of several payloads have the size that their sums ask for.
+    let size = PIECE / (copies.len() as u64).next_power_of_two();
+    debug_assert_eq!(size % codec::Sums::STEP as u64, 0);
+    let mut at = 0;
+    while at < longest {
+        let mut pieces = Vec::with_capacity(copies.len());
+        for (payload, start) in copies {
+            let piece = payload.piece(at.min(payload.len()), size)?;
+            if !piece.is_empty() {
+                out.write_at(add(*start, at)?, &piece)?;
+            }
+            pieces.push(piece);
+        }
+        pass(pieces);
+        increase(&mut at, size)?;
     }
-    if threads < 2 || payload.len() <= SMALL as u64 || cfg!(target_family = "wasm") {
-        let mut sum = Md5Sum::default();
-        payload.for_each_piece(|position, piece| {
-            sum.update(piece);
-            write(position, piece)
-        })?;
-        return Ok(Some(sum.finish()));
+    Ok(())
+}
+
+/// Copies bytes to their places, and returns the checksum of each. If there are enough threads, another thread computes the
+/// checksums of long payloads.
+fn summed(copies: &[Copy<'_, '_>], threads: usize, out: &mut dyn WriteAt) -> Result<Vec<[u8; 16]>> {
+    let mut sums = Summing::of(copies);
+    let total = copies.iter().map(|(payload, _)| payload.len()).fold(0, bound::sum::<u64>);
+    if threads < 2 || total <= SMALL as u64 || cfg!(target_family = "wasm") {
+        copied(copies, out, |pieces| sums.update(&pieces))?;
+        return Ok(sums.finish());
     }
     std::thread::scope(|scope| {
-        let (sender, receiver) = sync_channel::<Vec<u8>>(1);
+        let (sender, receiver) = sync_channel::<Vec<Cow<'_, [u8]>>>(1);
         let summing = scope.spawn(move || {
-            let mut sum = Md5Sum::default();
-            receiver.iter().for_each(|piece| sum.update(&piece));
-            sum.finish()
+            receiver.iter().for_each(|pieces| sums.update(&pieces));
+            sums.finish()
         });
-        let written = payload.for_each_piece(|position, piece| {
-            write(position, piece)?;
+        let written = copied(copies, out, |pieces| {
             // The thread receives pieces until there are no more.
-            let _ = sender.send(piece.to_vec());
-            Ok(())
+            let _ = sender.send(pieces);
         });
         drop(sender);
         match summing.join() {
-            Ok(sum) => written.map(|()| Some(sum)),
+            Ok(sums) => written.map(|()| sums),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
+}
+
+/// The checksums of bytes that are copied. That of a single payload is quicker by itself.
+enum Summing {
+    One(Md5Sum),
+    Several(codec::Sums),
+}
+
+impl Summing {
+    fn of(copies: &[Copy<'_, '_>]) -> Self {
+        match copies {
+            [_] => Self::One(Md5Sum::default()),
+            _ => Self::Several(codec::Sums::new(copies.iter().map(|(payload, _)| payload.len()).collect())),
+        }
+    }
+
+    fn update(&mut self, pieces: &[Cow<'_, [u8]>]) {
+        match self {
+            Self::One(sum) => pieces.iter().for_each(|piece| sum.update(piece)),
+            Self::Several(sums) => sums.update(pieces),
+        }
+    }
+
+    fn finish(self) -> Vec<[u8; 16]> {
+        match self {
+            Self::One(sum) => vec![sum.finish()],
+            Self::Several(sums) => sums.finish(),
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::reader::{Asdf, Block};
 use crate::spec::block_header::{BlockHeader, Label, MIN_SIZE, STREAMED};
 
 /// The size of the pieces in which stored bytes are copied.
-const PIECE: u64 = 4 << 20;
+pub(super) const PIECE: u64 = 4 << 20;
 
 /// Data of at least this size is compressed in parts, if the compression has parts.
 const PARTED: u64 = 2 << 20;
@@ -42,19 +42,12 @@ impl Payload<'_> {
         }
     }
 
-    pub(super) fn for_each_piece(&self, mut take: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+    /// Returns up to `size` bytes from `at` on. There are none at the end.
+    pub(super) fn piece(&self, at: u64, size: u64) -> Result<Cow<'_, [u8]>> {
+        let size = bound::addressable(size.min(sub(self.len(), at)?));
         match self {
-            Self::Memory(bytes) => take(0, bytes),
-            Self::Storage { storage, offset, len } => {
-                let mut at = 0;
-                while at < *len {
-                    let size = PIECE.min(sub(*len, at)?);
-                    let piece = storage.read_at(add(*offset, at)?, bound::addressable(size))?;
-                    take(at, &piece)?;
-                    increase(&mut at, size)?;
-                }
-                Ok(())
-            }
+            Self::Memory(bytes) => bytes[..].read_at(at, size),
+            Self::Storage { storage, offset, .. } => storage.read_at(add(*offset, at)?, size),
         }
     }
 }
@@ -173,7 +166,13 @@ impl<'a> Source<'a> {
             Self::Memory(data) => data.chunks(bound::addressable(PIECE)).try_for_each(take),
             Self::Storage(storage) => {
                 let payload = Payload::Storage { storage: *storage, offset: 0, len: storage.size() };
-                payload.for_each_piece(|_, piece| take(piece))
+                let mut at = 0;
+                while at < payload.len() {
+                    let piece = payload.piece(at, PIECE)?;
+                    take(&piece)?;
+                    increase(&mut at, piece.len() as u64)?;
+                }
+                Ok(())
             }
             Self::Block(block) => block.for_each_piece(take),
         }

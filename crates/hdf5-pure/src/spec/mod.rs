@@ -49,9 +49,7 @@ pub(crate) mod symbol_table;
 pub(crate) mod virtual_mapping;
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 
 use nom::Parser;
 use nom::bytes::complete::{tag, take};
@@ -59,6 +57,7 @@ use nom::combinator::consumed;
 use nom::number::complete::le_u32;
 use sciformats_core::arith::{add, fit, present};
 use sciformats_core::fault::{FaultKind, ParseError, Parsed, fail, field};
+use sciformats_core::name::NameBytes;
 use sciformats_core::{Error, Result, bound};
 
 /// A position in the file, relative to its base address.
@@ -129,26 +128,13 @@ impl Sizes {
 /// }
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
-#[derive(Clone)]
-pub struct Name(Held);
-
-/// Where the bytes of a name are. Most names are short, and need no allocation.
-#[derive(Clone)]
-enum Held {
-    Here { len: u8, bytes: [u8; SHORT] },
-    Elsewhere(Box<[u8]>),
-}
-
-/// The longest names that are held without an allocation. A [`Name`] is then not larger than a `Vec`.
-const SHORT: usize = 22;
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(NameBytes);
 
 impl Name {
     /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        match &self.0 {
-            Held::Here { len, bytes } => bytes.get(..usize::from(*len)).unwrap_or(bytes),
-            Held::Elsewhere(bytes) => bytes,
-        }
+        &self.0
     }
 
     /// Returns the text, if the bytes are valid UTF-8.
@@ -178,52 +164,13 @@ impl Name {
 
 impl From<&[u8]> for Name {
     fn from(bytes: &[u8]) -> Self {
-        let mut here = [0; SHORT];
-        match (here.get_mut(..bytes.len()), u8::try_from(bytes.len())) {
-            (Some(front), Ok(len)) => {
-                front.copy_from_slice(bytes);
-                Self(Held::Here { len, bytes: here })
-            }
-            _ => Self(Held::Elsewhere(bytes.into())),
-        }
+        Self(bytes.into())
     }
 }
 
 impl From<&str> for Name {
     fn from(text: &str) -> Self {
         text.as_bytes().into()
-    }
-}
-
-impl Default for Name {
-    fn default() -> Self {
-        Self(Held::Here { len: 0, bytes: [0; SHORT] })
-    }
-}
-
-impl PartialEq for Name {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_bytes() == other.as_bytes()
-    }
-}
-
-impl Eq for Name {}
-
-impl PartialOrd for Name {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Name {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.as_bytes().cmp(other.as_bytes())
-    }
-}
-
-impl Hash for Name {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_bytes().hash(state);
     }
 }
 

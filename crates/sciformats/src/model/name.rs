@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use sciformats_core::name::NameBytes;
+
 /// The name of a member, attribute, field or enumeration value. Names are bytes and are ordered as bytes;
 /// most of them are UTF-8.
 ///
@@ -19,7 +21,7 @@ use std::fmt;
 /// assert_eq!(Name::from("a/b").to_string(), "a/b");
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Name(Box<[u8]>);
+pub struct Name(NameBytes);
 
 impl Name {
     /// Returns the bytes as they are stored, without padding.
@@ -67,7 +69,7 @@ impl Name {
             bytes.push(byte);
             rest = tail;
         }
-        Self(bytes.into())
+        Self::from(bytes)
     }
 }
 
@@ -106,13 +108,13 @@ impl fmt::Debug for Name {
 
 impl From<&str> for Name {
     fn from(name: &str) -> Self {
-        Self(name.as_bytes().into())
+        Self::from(name.as_bytes())
     }
 }
 
 impl From<String> for Name {
     fn from(name: String) -> Self {
-        Self(name.into_bytes().into())
+        Self::from(name.as_bytes())
     }
 }
 
@@ -124,7 +126,7 @@ impl From<&[u8]> for Name {
 
 impl From<Vec<u8>> for Name {
     fn from(name: Vec<u8>) -> Self {
-        Self(name.into())
+        Self::from(&name[..])
     }
 }
 

@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 use hdf5_pure::options::MissingSources;
 use hdf5_pure::structure::StoredChunk;
-use hdf5_pure::structure::{self, Layout, Link};
+use hdf5_pure::structure::{self, BrokenLink, Layout, Link};
 use hdf5_pure::walk::Found;
 use hdf5_pure::{Address, Dataset, File, Group, Node, NodeKind};
 use sciformats_core::bound;
@@ -237,13 +237,21 @@ impl Source for Adapter {
     }
 
     fn members(&self, group: ObjectId) -> Result<Members<'_>> {
+        let links = self.group(group).and_then(|group| group.links()).map_err(|error| self.cut(error))?;
+        let member = move |link: Link| {
+            let target = self.target(group, link.target);
+            Member { name: name(&link.name), target }
+        };
+        // Links are in the order of their names, and those that cannot be read come last.
+        if links.last().is_none_or(Result::is_ok) {
+            let broken = |broken: BrokenLink| self.cut(broken.error);
+            return Ok(Box::new(links.into_iter().map(move |link| link.map(member).map_err(broken))));
+        }
         let mut members = Vec::new();
         let mut unnamed = Vec::new();
-        for link in self.group(group).and_then(|group| group.links()).map_err(|error| self.cut(error))? {
+        for link in links {
             match link {
-                Ok(Link { name, target, .. }) => {
-                    members.push(Member { name: self::name(&name), target: self.target(group, target) });
-                }
+                Ok(link) => members.push(member(link)),
                 Err(broken) => match broken.name {
                     Some(found) => {
                         let target = Target::Damaged(self.cut(broken.error));
