@@ -1,5 +1,5 @@
 //! Measures how time and memory grow: it runs `bench/src/bin/scaling`, keeps the results in
-//! `bench/results/scaling.json`, and writes `docs/scaling.md` with its plots from them.
+//! `bench/results/scaling.json`, and writes `docs/scaling.md` with its plots from them. Its last section is that of `cargo xtask cluster`.
 
 mod plot;
 mod render;
@@ -12,15 +12,17 @@ use serde_json::{Value, json};
 use crate::args::Args;
 use crate::bench::machine::machine;
 use crate::bench::program;
+use crate::cluster;
 use crate::sh::{About, Result, root, run, target_folder};
 use render::Series;
+pub(crate) use render::number;
 
 /// The task. It fails if something grows faster than its bound.
 pub(crate) fn task(mut args: Args) -> Result {
     let render = args.flag("--render");
     let subject = args.word();
     args.end()?;
-    let kept = root().join("bench").join("results").join("scaling.json");
+    let kept = kept();
     if !render {
         let lines = target_folder()?.join("bench-files").join("scaling.lines");
         if lines.exists() {
@@ -39,8 +41,18 @@ pub(crate) fn task(mut args: Args) -> Result {
         fs::create_dir_all(root().join("bench").join("results"))?;
         fs::write(&kept, text(&series?)).about(&kept)?;
     }
-    let value: Value = serde_json::from_str(&fs::read_to_string(&kept).about(&kept)?).about(&kept)?;
-    publish(&value)
+    publish_kept()
+}
+
+/// Where the results are kept.
+fn kept() -> PathBuf {
+    root().join("bench").join("results").join("scaling.json")
+}
+
+/// Writes the document and the plots from what is kept.
+pub(crate) fn publish_kept() -> Result {
+    let kept = kept();
+    publish(&serde_json::from_str(&fs::read_to_string(&kept).about(&kept)?).about(&kept)?)
 }
 
 /// Writes one line per series, so that a diff shows which series have changed.
@@ -66,7 +78,7 @@ fn publish(kept: &Value) -> Result {
     for (name, picture) in render::plots(&series) {
         write(folder.join(name), picture)?;
     }
-    write(docs.join("scaling.md"), render::document(&series, &facts.join(", ")))?;
+    write(docs.join("scaling.md"), render::document(&series, &facts.join(", ")) + &cluster::section()?)?;
     println!("{}: {} series", docs.join("scaling.md").display(), series.len());
     let fast: Vec<&str> =
         series.iter().filter(|series| !series.is_ok()).map(|series| series.work.as_str()).collect();
