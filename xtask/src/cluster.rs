@@ -121,7 +121,10 @@ fn render(kept: &Value) -> String {
     let mut out = HEAD.to_owned();
     let facts = |value: &Value| {
         let facts = value.as_object().into_iter().flatten().filter(|(name, _)| *name != "what");
-        facts.map(|(name, fact)| format!("{name} {}", fact.as_str().unwrap_or("?"))).collect::<Vec<_>>().join(", ")
+        facts
+            .map(|(name, fact)| format!("{name} {}", fact.as_str().unwrap_or("?")))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let versions = of("versions").next().map(facts).unwrap_or_default();
     let _ = writeln!(out, "\nThe machine: {}.\n\nThe packages: {versions}.", facts(&kept["machine"]));
