@@ -49,6 +49,12 @@ fn levels(command: &Command) -> usize {
     }
 }
 
+/// From this number of files on, the line is shared by so many that each fetches less in advance.
+const MANY: usize = 16;
+
+/// The bytes around a single read that are fetched of each of many files. Most headers of files of a few megabytes are shorter.
+const WINDOW_OF_MANY: u64 = 256 << 10;
+
 /// The remote files of this run.
 #[derive(Debug, Default)]
 pub(crate) struct Far {
@@ -59,12 +65,6 @@ pub(crate) struct Far {
     index: Option<PathBuf>,
     opened: Mutex<Vec<Remote>>,
 }
-
-/// From this number of files on, the line is shared by so many that each fetches less in advance.
-const MANY: usize = 16;
-
-/// The bytes around a single read that are fetched of each of many files. Most headers of files of a few megabytes are shorter.
-const WINDOW_OF_MANY: u64 = 256 << 10;
 
 impl Far {
     pub(crate) fn new(urls: Urls, cli: &Cli) -> Self {
@@ -130,9 +130,7 @@ impl Far {
     /// Opens a file that is named by other means than the command line: by its path, or by its URL.
     pub(crate) fn open_url(&self, path: &Path, options: &OpenOptions) -> Result<File> {
         match path.to_str().filter(|text| sciformats_remote::is_url(text)) {
-            Some(url) => {
-                self.gathered(sciformats_remote::open(url, &self.remote())?, options)
-            }
+            Some(url) => self.gathered(sciformats_remote::open(url, &self.remote())?, options),
             None => self.open(path, options),
         }
     }

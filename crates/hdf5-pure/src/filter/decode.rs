@@ -170,6 +170,27 @@ impl Registry {
         self.decode(pipeline, mask, Cow::Borrowed(bytes), len, 0).map(Cow::into_owned)
     }
 
+    /// Applies the filters of a dataset to the bytes of a chunk, which are its elements. Returns the filtered bytes and the mask of
+    /// the filters that were skipped, as [`DatasetWriter::write_chunk`](crate::DatasetWriter::write_chunk) takes them.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Registry;
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([2]).shuffle().write(&[1u16, 515])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// let filtered = Registry::default().apply(counts.filters()?, vec![1, 0, 3, 2])?;
+    /// assert_eq!(filtered, (vec![1, 3, 0, 2], 0));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns `Usage` if a filter cannot be applied to these bytes, and `Unsupported` for one that cannot be written.
+    pub fn apply(&self, pipeline: &Pipeline, bytes: Vec<u8>) -> Result<(Vec<u8>, u32)> {
+        super::encode::encode(pipeline, self, bytes)
+    }
+
     /// Undoes the filters of `bytes`, which stand at `offset`, except those whose bit is set in `mask`. The result has
     /// `len` bytes; if more come out, the rest is cut off, and fewer bytes are an error.
     pub(crate) fn decode<'a>(
