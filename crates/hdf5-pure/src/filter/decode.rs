@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use sciformats_core::error::Place;
+use sciformats_core::storage::Buffer;
 use sciformats_core::{Error, Fault, FaultKind, Result, bound};
 
 use crate::codec;
@@ -204,8 +205,9 @@ impl Registry {
         let filtered = Filtered { pipeline, mask, len, offset };
         let mut buffers = Buffers::default();
         if self.steps(&filtered, &bytes, &mut buffers)? {
-            buffers.now.truncate(len);
-            return Ok(Cow::Owned(buffers.now));
+            let mut decoded = std::mem::take(&mut *buffers.now);
+            decoded.truncate(len);
+            return Ok(Cow::Owned(decoded));
         }
         Ok(match bytes {
             Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..len).unwrap_or(bytes)),
@@ -345,8 +347,8 @@ pub(crate) struct Filtered<'p> {
 /// The buffers for the steps of a pipeline.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    now: Vec<u8>,
-    next: Vec<u8>,
+    now: Buffer,
+    next: Buffer,
 }
 
 /// Adds the offset of a container inside the file to the offset of an error in it.
