@@ -304,12 +304,17 @@ impl Registry {
             307 => ("bzip2 filter", codec::bzip2::decode(bytes, max).map(|data| *out = data)),
             32000 => ("lzf filter", codec::lzf::decode(bytes, len, max).map(|data| *out = data)),
             #[cfg(feature = "lz4")]
-            32004 => ("lz4 filter", codec::lz4::decode(bytes, max).map(|data| *out = data)),
+            32004 => {
+                ("lz4 filter", codec::lz4::decode(std::mem::take(out), bytes, max).map(|data| *out = data))
+            }
             32008 => {
                 ("bitshuffle filter", codec::bitshuffle::decode(values, bytes, max).map(|data| *out = data))
             }
             #[cfg(any(feature = "zstd", feature = "ruzstd"))]
-            32015 => ("zstd filter", codec::zstd::decode(bytes, max).map(|data| *out = data)),
+            32015 => (
+                "zstd filter",
+                codec::zstd::decode(std::mem::take(out), bytes, (len, max)).map(|data| *out = data),
+            ),
             _ => return Err(self.unsupported(filter, offset)),
         };
         decoded.map_err(|fault| fault.at(structure, offset))
