@@ -52,7 +52,8 @@ fn levels(command: &Command) -> usize {
 /// From this number of files on, the line is shared by so many that each fetches less in advance.
 const MANY: usize = 16;
 
-/// The bytes around a single read that are fetched of each of many files. Most headers of files of a few megabytes are shorter.
+/// The bytes at the front of each of many files that are fetched first, and those around a single read. Most headers of files of a
+/// few megabytes are shorter.
 const WINDOW_OF_MANY: u64 = 256 << 10;
 
 /// The remote files of this run.
@@ -74,12 +75,12 @@ impl Far {
 
     /// How files at URLs are read. Many files share one line, so each begins with less of what may be needed.
     fn remote(&self) -> RemoteOptions {
-        let options = RemoteOptions::from_environment();
-        if self.urls.len() < MANY {
-            return options;
+        let mut options = RemoteOptions::from_environment();
+        if self.urls.len() >= MANY {
+            options.front = options.front.min(WINDOW_OF_MANY);
+            options.plan.window = options.plan.window.min(WINDOW_OF_MANY);
         }
-        let plan = options.plan.clone().with_window(WINDOW_OF_MANY);
-        options.with_plan(plan)
+        options
     }
 
     /// Returns whether a path is a URL.
