@@ -20,26 +20,23 @@ import numpy
 
 from references_measure import run
 
-PROGRAM, FOLDER = sys.argv[1], Path(sys.argv[2]).absolute()
-CHUNKS = int(sys.argv[3]) if len(sys.argv) > 3 else 10_000_000
-FILES = int(sys.argv[4]) if len(sys.argv) > 4 else 10_000
 LATENCY = 0.06
 
 
-def many_chunks():
+def many_chunks(program, folder, chunks):
     """A file with so many chunks of one byte, and its references."""
-    path = FOLDER / f"chunks-{CHUNKS}.h5"
+    path = folder / f"chunks-{chunks}.h5"
     if not path.exists():
         with h5py.File(path, "w", libver="latest") as file:
-            data = file.create_dataset("v", (CHUNKS,), "i1", chunks=(1,))
-            for start in range(0, CHUNKS, 100_000):
-                data[start : start + 100_000] = numpy.arange(start, min(CHUNKS, start + 100_000)) % 100
-    out = FOLDER / "chunks.parquet"
-    _, seconds, memory = run([PROGRAM, "--quiet", "references", str(path), "-o", str(out), "--force"])
+            data = file.create_dataset("v", (chunks,), "i1", chunks=(1,))
+            for start in range(0, chunks, 100_000):
+                data[start : start + 100_000] = numpy.arange(start, min(chunks, start + 100_000)) % 100
+    out = folder / "chunks.parquet"
+    _, seconds, memory = run([program, "--quiet", "references", str(path), "-o", str(out), "--force"])
     tables = len(list((out / "v").iterdir()))
     print("| chunks | tables of Parquet | time | memory |")
     print("|--:|--:|--:|--:|")
-    print(f"| {CHUNKS:,} | {tables:,} | {seconds:.1f} s | {memory:.0f} MiB |", flush=True)
+    print(f"| {chunks:,} | {tables:,} | {seconds:.1f} s | {memory:.0f} MiB |", flush=True)
 
 
 class Server(threading.Thread):
@@ -93,9 +90,9 @@ class Server(threading.Thread):
             writer.close()
 
 
-def many_files():
-    """References to files behind URLs."""
-    path = FOLDER / "day.nc"
+def server_of_days(folder):
+    """A server with a file of 10 MB for each number, which is its time."""
+    path = folder / "day.nc"
     with h5py.File(path, "w", libver="latest") as file:
         file["time"], file["lat"], file["lon"] = numpy.array([0.0]), numpy.linspace(-90, 90, 500), numpy.linspace(0, 359, 1000)
         file["time"].attrs["units"] = "days since 2000-01-01"
@@ -108,19 +105,37 @@ def many_files():
     server = Server(memoryview(path.read_bytes()), place)
     server.start()
     server.ready.wait()
-    urls = [f"http://127.0.0.1:{server.port}/{number}.nc" for number in range(FILES)]
-    out = FOLDER / "days.json"
-    _, seconds, memory = run([PROGRAM, "--quiet", "combine", *urls, "-o", str(out), "--force"])
-    refs = json.loads(out.read_text())["refs"]
-    found = json.loads(refs["tas/.zarray"])["shape"]
-    assert found == [FILES, 500, 1000] and sum(key.startswith("tas/") for key in refs) == 2 + 4 * FILES, found
+    return server
+
+
+def combined(program, server, files, out):
+    """References to so many files behind URLs: the seconds, the memory in MiB, the requests, and the bytes that were sent."""
+    urls = [f"http://127.0.0.1:{server.port}/{number}.nc" for number in range(files)]
+    before = server.requests, server.sent
+    _, seconds, memory = run([program, "--quiet", "combine", *urls, "-o", str(out), "--force"])
+    if out.suffix == ".json":
+        refs = json.loads(out.read_text())["refs"]
+        found = json.loads(refs["tas/.zarray"])["shape"]
+        assert found == [files, 500, 1000] and sum(key.startswith("tas/") for key in refs) == 2 + 4 * files, found
+    return seconds, memory, server.requests - before[0], server.sent - before[1]
+
+
+def many_files(program, folder, files):
+    """References to files behind URLs."""
+    server = server_of_days(folder)
+    seconds, memory, requests, sent = combined(program, server, files, folder / "days.json")
     print("\n| files | bytes of each | requests | received | time | memory |")
     print("|--:|--:|--:|--:|--:|--:|")
     size = len(server.content) / 1e6
-    print(f"| {FILES:,} | {size:.1f} MB | {server.requests:,} | {server.sent / 1e6:.0f} MB | {seconds:.1f} s | {memory:.0f} MiB |")
+    print(f"| {files:,} | {size:.1f} MB | {requests:,} | {sent / 1e6:.0f} MB | {seconds:.1f} s | {memory:.0f} MiB |")
+
+
+def main():
+    program, folder = sys.argv[1], Path(sys.argv[2]).absolute()
+    folder.mkdir(exist_ok=True)
+    many_files(program, folder, int(sys.argv[4]) if len(sys.argv) > 4 else 10_000)
+    many_chunks(program, folder, int(sys.argv[3]) if len(sys.argv) > 3 else 10_000_000)
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
-    many_files()
-    many_chunks()
+    main()

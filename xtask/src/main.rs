@@ -7,6 +7,7 @@ mod args;
 mod bench;
 mod book;
 mod ci;
+mod cluster;
 mod conform;
 mod counts;
 mod cross;
@@ -101,6 +102,12 @@ const TASKS: &[Task] = &[
         usage: "[SUBJECT | --render]",
         run: scaling::task,
         help: "measure how time and memory grow with sizes and threads; write docs/scaling.md",
+    },
+    Task {
+        name: "cluster",
+        usage: "[--quick | --publish] [--program FILE] [--installed]",
+        run: cluster::task,
+        help: "read references of all formats on worker processes, also while one is killed, and measure their cost; write a section of docs/scaling.md",
     },
     Task {
         name: "fuzz",

@@ -120,7 +120,8 @@ fn installed(profile: &str) -> Result<Python> {
     Ok(python)
 }
 
-fn environment() -> Result<Python> {
+/// Returns the environment with what is installed in it already.
+pub(crate) fn environment() -> Result<Python> {
     let python = Python::prepare_in("venv-wheel", "requirements-wheel.txt")?;
     if let Some((pin, reason)) = python.missing().next() {
         return Err(format!("{pin} cannot be installed: {reason}").into());

@@ -133,7 +133,7 @@ fn row(series: &Series) -> String {
 }
 
 /// Formats a number with commas between thousands.
-fn number(size: f64) -> String {
+pub(crate) fn number(size: f64) -> String {
     let digits = format!("{size:.0}");
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
