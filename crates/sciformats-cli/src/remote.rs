@@ -49,6 +49,13 @@ fn levels(command: &Command) -> usize {
     }
 }
 
+/// From this number of files on, the line is shared by so many that each fetches less in advance.
+const MANY: usize = 16;
+
+/// The bytes at the front of each of many files that are fetched first, and those around a single read. Most headers of files of a
+/// few megabytes are shorter.
+const WINDOW_OF_MANY: u64 = 256 << 10;
+
 /// The remote files of this run.
 #[derive(Debug, Default)]
 pub(crate) struct Far {
@@ -60,12 +67,6 @@ pub(crate) struct Far {
     opened: Mutex<Vec<Remote>>,
 }
 
-/// From this number of files on, the line is shared by so many that each fetches less in advance.
-const MANY: usize = 16;
-
-/// The bytes around a single read that are fetched of each of many files. Most headers of files of a few megabytes are shorter.
-const WINDOW_OF_MANY: u64 = 256 << 10;
-
 impl Far {
     pub(crate) fn new(urls: Urls, cli: &Cli) -> Self {
         let (stats, index) = (cli.global.stats, cli.global.index.clone());
@@ -74,12 +75,12 @@ impl Far {
 
     /// How files at URLs are read. Many files share one line, so each begins with less of what may be needed.
     fn remote(&self) -> RemoteOptions {
-        let options = RemoteOptions::from_environment();
-        if self.urls.len() < MANY {
-            return options;
+        let mut options = RemoteOptions::from_environment();
+        if self.urls.len() >= MANY {
+            options.front = options.front.min(WINDOW_OF_MANY);
+            options.plan.window = options.plan.window.min(WINDOW_OF_MANY);
         }
-        let plan = options.plan.clone().with_window(WINDOW_OF_MANY);
-        options.with_plan(plan)
+        options
     }
 
     /// Returns whether a path is a URL.
@@ -130,9 +131,7 @@ impl Far {
     /// Opens a file that is named by other means than the command line: by its path, or by its URL.
     pub(crate) fn open_url(&self, path: &Path, options: &OpenOptions) -> Result<File> {
         match path.to_str().filter(|text| sciformats_remote::is_url(text)) {
-            Some(url) => {
-                self.gathered(sciformats_remote::open(url, &self.remote())?, options)
-            }
+            Some(url) => self.gathered(sciformats_remote::open(url, &self.remote())?, options),
             None => self.open(path, options),
         }
     }

@@ -15,8 +15,8 @@ use hdf5_pure::{Datatype, Node, Slab, Writer};
 use sciformats::{Error, File, Format, hdf5_pure};
 use sciformats_convert::convert::{self, Plan};
 use sciformats_convert::manifest;
-use sciformats_convert::repack::{changes, rewrite};
-use sciformats_convert::sink::WriteOptions;
+use sciformats_convert::repack::{ChunkSupplier, PutChunk, WantedChunks, changes, rewrite, rewrite_supplied};
+use sciformats_convert::sink::{Rule, WriteOptions};
 
 fn lines(path: &Path) -> String {
     let mut out = Vec::new();
@@ -312,4 +312,79 @@ fn what_becomes_otherwise_of_structures_is_told() {
             found.len() == told.len() && found.iter().zip(&told).all(|(found, told)| found.starts_with(told));
         assert!(same, "{name}: {found:?}");
     }
+}
+
+#[test]
+fn rules_for_datasets_that_are_not_there_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (old, new) = (dir.path().join("old.h5"), dir.path().join("new.h5"));
+    sample(&old);
+    let rule = |path: &str| Rule { chunks: Some(vec![2, 2]), ..Rule::of(path) };
+    let options = WriteOptions::default().with_rule(rule("/no/*")).with_rule(rule("*"));
+    let error = repacked(&old, &new, &options).unwrap_err();
+    assert!(
+        error.to_string().contains("are given for /no/*, which is no dataset of the new file"),
+        "{error}"
+    );
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    repacked(&old, &new, &WriteOptions::default().with_rule(rule("*"))).unwrap();
+}
+
+/// Supplies chunks of `u`, each a list of its own index, and leaves other datasets alone.
+struct Supplied(Vec<Vec<u64>>);
+
+impl ChunkSupplier for Supplied {
+    fn supply(&self, wanted: &WantedChunks<'_>, put: &mut PutChunk<'_>) -> sciformats::Result<bool> {
+        if wanted.path != "/u" {
+            return Ok(false);
+        }
+        assert_eq!(
+            (wanted.shape, wanted.chunks, &wanted.fill[..]),
+            (&[100u64, 6][..], &[30u64, 6][..], &[7u8][..])
+        );
+        for place in &self.0 {
+            let elements = vec![u8::try_from(place[0]).unwrap(); 180];
+            let (bytes, mask) = sciformats::filters::hdf5().apply(wanted.filters, elements)?;
+            put(place, mask, &bytes)?;
+        }
+        Ok(true)
+    }
+}
+
+#[test]
+fn chunks_of_a_supplier_are_complete_or_nothing_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let (old, new) = (dir.path().join("old.h5"), dir.path().join("new.h5"));
+    let mut made = Writer::create(&old).unwrap();
+    let mut u =
+        made.dataset("u").shape([100, 6]).chunks([10, 6]).fill(7u8).deflate(4).create::<u8>().unwrap();
+    // The last chunk of the new grid has no element of a stored one.
+    u.write_slab(
+        &Slab::new(&[100, 6], [hdf5_pure::Range::new(0, 85), hdf5_pure::Range::all(6)]).unwrap(),
+        &[1; 510],
+    )
+    .unwrap();
+    made.dataset("v").shape([100]).chunks([10]).write(&(0..100).collect::<Vec<i32>>()).unwrap();
+    made.finish().unwrap();
+    let file = Arc::new(sciformats::open(&old).unwrap());
+    let options = WriteOptions::default().with_rule(Rule { chunks: Some(vec![30, 6]), ..Rule::of("*") });
+    let attempt = |places: &[&[u64]]| {
+        let places = places.iter().map(|place| place.to_vec()).collect();
+        rewrite_supplied(&file, &new, &options, &Supplied(places), None)
+    };
+    for (places, problem) in [
+        (&[&[0u64, 0][..], &[1, 0]][..], "lack the one at [2, 0] of /u"),
+        (&[&[0, 0], &[1, 0], &[1, 0], &[2, 0]], "was put twice"),
+        (&[&[0, 0], &[1, 0], &[2, 0], &[4, 0]], "is not in a grid of [4, 1]"),
+        (&[&[0, 0, 0]], "is not in a grid of [4, 1]"),
+    ] {
+        let error = attempt(places).unwrap_err();
+        assert!(error.to_string().contains(problem), "{error}");
+        assert!(!new.exists());
+    }
+    assert_eq!(attempt(&[&[2, 0], &[0, 0], &[1, 0]]).unwrap(), []);
+    let written = sciformats::open(&new).unwrap();
+    let expected: Vec<u8> = [[0; 180], [1; 180], [2; 180]].concat().into_iter().chain([7; 60]).collect();
+    assert_eq!(written.array("/u").unwrap().read::<u8>().unwrap(), expected);
+    assert_eq!(written.array("/v").unwrap().read::<i32>().unwrap(), (0..100).collect::<Vec<i32>>());
 }

@@ -13,6 +13,7 @@ mod file;
 mod hdf5;
 mod program;
 mod remote;
+mod repack;
 mod storage;
 mod table;
 
@@ -31,6 +32,8 @@ mod _sciformats {
     use crate::hdf5::{Edit, Node, edit_hdf5, open_hdf5, open_hdf5_url};
     #[pymodule_export]
     use crate::program::run;
+    #[pymodule_export]
+    use crate::repack::{apply_hdf5, repack_hdf5};
     #[pymodule_export]
     use crate::table::{Answer, Part, Table, open_table, run_query};
 }

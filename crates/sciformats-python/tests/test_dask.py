@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pathlib
 import signal
@@ -96,6 +97,106 @@ def test_groups_new_chunks_and_writing(tmp_path: pathlib.Path, client: Client) -
     with xr.open_dataset(tmp_path / "turned.nc", engine="netcdf4") as found:
         xr.testing.assert_equal(found.load(), source)
         assert found["t"].encoding["chunksizes"] == (120, 4, 12)
+
+
+def _count_reads(folder: str) -> None:
+    """Let this process note each block of elements that it reads, in a file of its own."""
+    import sciformats.dask as module
+
+    read = module._Elements.__getitem__
+
+    def noting(self: Any, key: tuple[slice, ...]) -> Any:
+        with open(f"{folder}/{os.getpid()}", "a") as file:
+            elements = math.prod(stop - start for start, stop, _ in (part.indices(n) for part, n in zip(key, self.shape)))
+            file.write(f"{self.dataset.name} {elements} {key}\n")
+        return read(self, key)
+
+    module._Elements.__getitem__ = noting  # type: ignore[method-assign]
+
+
+def test_new_chunks_on_the_cluster(tmp_path: pathlib.Path, client: Client) -> None:
+    import h5py
+    import sciformats.dask
+
+    random = np.random.default_rng(9)
+    u = random.integers(0, 1000, (61, 50, 70)).astype(">i2")
+    rows = np.zeros(7000, [("x", "f4"), ("n", "i8")])
+    rows["x"], rows["n"] = random.normal(size=7000), np.arange(7000)
+    with h5py.File(tmp_path / "old.h5", "w", track_order=True) as file:
+        made = file.create_dataset("runs/u", data=u, chunks=(1, 50, 70), maxshape=(None, 50, 70), compression="gzip", shuffle=True)
+        made.attrs["units"], file.attrs["title"] = "K", "a week"
+        file.create_dataset("rows", data=rows, chunks=(100,), fletcher32=True)
+        part = file.create_dataset("part", (400, 300), "f8", chunks=(20, 300), fillvalue=-1.0, compression="lzf")
+        part[100:120] = 5
+        file["plain"] = np.arange(30_000.0).reshape(100, 300)
+        file["names"] = np.array(["one", "two"] * 5, dtype=h5py.string_dtype())
+        file["made"] = h5py.SoftLink("/runs/u")
+    (tmp_path / "reads").mkdir()
+    client.run(_count_reads, str(tmp_path / "reads"))
+    chunks = {"/runs/u": (61, 7, 9), "/rows": (1024,), "/part": (150, 40), "/plain": (30, 50)}
+    lost = sciformats.dask.repack(tmp_path / "old.h5", tmp_path / "new.h5", chunks=chunks, client=client, block_bytes=50_000)
+    assert lost == []
+    with h5py.File(tmp_path / "new.h5") as new, h5py.File(tmp_path / "old.h5") as old:
+        for path, sides in chunks.items():
+            assert new[path].chunks == sides and new[path].dtype == old[path].dtype
+            np.testing.assert_array_equal(new[path][...], old[path][...])
+            assert new[path].maxshape == old[path].maxshape and new[path].fletcher32 == old[path].fletcher32
+        assert new["runs/u"].compression == "gzip" and new["runs/u"].shuffle and new["runs/u"].attrs["units"] == "K"
+        # Only chunks with elements of the one stored row of chunks are in the new file.
+        assert new["part"].fillvalue == -1.0 and new["part"].id.get_num_chunks() == 8
+        assert list(new) == list(old) and new.attrs["title"] == "a week" and new["names"][1] == b"two"
+        assert new.get("made", getlink=True).path == "/runs/u"
+    # Beyond its edges a chunk has the fill value, which shows when the dataset grows.
+    with h5py.File(tmp_path / "new.h5", "r+") as new:
+        new["runs/u"].resize(62, axis=0)
+        assert (new["runs/u"][61] == 0).all()
+    # Every element was read by one task.
+    notes = list((tmp_path / "reads").iterdir())
+    reads = [line.split(" ", 2) for file in notes for line in file.read_text().splitlines()]
+    assert len(notes) == 2 and len({(path, key) for path, _, key in reads}) == len(reads)
+    for path, size in {"/runs/u": u.size, "/rows": rows.size, "/plain": 30_000}.items():
+        assert sum(int(elements) for name, elements, _ in reads if name == path) == size
+    with pytest.raises(FileExistsError):
+        sciformats.dask.repack(tmp_path / "old.h5", tmp_path / "new.h5", chunks=chunks, client=client)
+
+
+def test_new_chunks_though_a_worker_is_killed(tmp_path: pathlib.Path, client: Client) -> None:
+    import h5py
+    import sciformats.dask
+
+    u = np.random.default_rng(10).normal(size=(400, 100, 100))
+    with h5py.File(tmp_path / "old.h5", "w") as file:
+        file.create_dataset("u", data=u, chunks=(1, 100, 100), compression="gzip")
+    before = set(client.run(os.getpid).values())
+    killer = threading.Timer(0.5, lambda: os.kill(min(before), signal.SIGKILL))
+    killer.start()
+    target = tmp_path / "new.h5"
+    assert sciformats.dask.repack(tmp_path / "old.h5", target, chunks=(400, 5, 5), client=client, block_bytes=1 << 20) == []
+    assert not killer.is_alive(), "the file was complete before a worker was killed"
+    with h5py.File(target) as file:
+        assert file["u"].chunks == (400, 5, 5)
+        np.testing.assert_array_equal(file["u"][...], u)
+    assert min(before) not in client.run(os.getpid).values()
+
+
+def test_a_failure_leaves_no_new_file(tmp_path: pathlib.Path, client: Client) -> None:
+    import h5py
+    import sciformats.dask
+    from sciformats.errors import FileDamaged
+
+    with h5py.File(tmp_path / "old.h5", "w") as file:
+        made = file.create_dataset("u", data=np.arange(100_000), chunks=(1000,), fletcher32=True)
+        place = made.id.get_chunk_info(50).byte_offset
+    with open(tmp_path / "old.h5", "r+b") as file:
+        file.seek(place + 5)
+        file.write(b"X")
+    (tmp_path / "new.h5").write_bytes(b"what was there")
+    with pytest.raises(FileDamaged):
+        sciformats.dask.repack(
+            tmp_path / "old.h5", tmp_path / "new.h5", chunks=(5000,), client=client, block_bytes=20_000, overwrite=True
+        )
+    assert (tmp_path / "new.h5").read_bytes() == b"what was there"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["new.h5", "old.h5"]
 
 
 def test_trajectories_and_trees_in_processes(tmp_path: pathlib.Path, client: Client) -> None:

@@ -85,7 +85,8 @@ impl Writer<'_> {
             let mut headers = Vec::new();
             let mut blocks = &prepared[..];
             while let Some((block, rest)) = blocks.split_first() {
-                let copied = blocks.iter().take(codec::LANES).take_while(|block| is_summed_while_copied(block));
+                let copied =
+                    blocks.iter().take(codec::LANES).take_while(|block| is_summed_while_copied(block));
                 if let (together @ [_, _, ..], rest) = blocks.split_at(copied.count()) {
                     self.copied_together(together)?;
                     blocks = rest;

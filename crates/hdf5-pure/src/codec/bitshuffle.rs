@@ -69,7 +69,7 @@ fn decompress(codec: usize, data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
         #[cfg(feature = "lz4")]
         2 => super::lz4::decode_block(data, len),
         #[cfg(any(feature = "zstd", feature = "ruzstd"))]
-        3 => super::zstd::decode(data, len)
+        3 => super::zstd::decode(Vec::new(), data, (len, len))
             .and_then(|out| if out.len() == len { Ok(out) } else { Err(super::truncated("block")) }),
         found => {
             let _ = (data, len);

@@ -6,8 +6,8 @@ use sciformats_core::{Fault, FaultKind, bound};
 use super::framed::{block, sizes};
 use super::front;
 
-/// Decodes at most `max` bytes.
-pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
+/// Decodes at most `max` bytes into the memory of `out`.
+pub(crate) fn decode(mut out: Vec<u8>, input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     let (mut rest, (total, size)) = front(input, sizes)?;
     let total =
         usize::try_from(total).ok().filter(|&total| total <= max).ok_or_else(|| super::too_long(max))?;
@@ -15,14 +15,14 @@ pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     if size == 0 && total > 0 {
         return Err(Fault::new("block size", FaultKind::Undefined { found: 0 }));
     }
-    let mut out = Vec::new();
+    out.clear();
     while out.len() < total {
         let len = size.min(total - out.len());
         let (after, data) = front(rest, block)?;
         if data.len() == len {
             out.extend_from_slice(data);
         } else {
-            out.extend(decode_block(data, len)?);
+            append_block(data, len, &mut out)?;
         }
         rest = after;
     }
@@ -31,9 +31,18 @@ pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
 
 /// Decodes a block without a frame, which must unfold to exactly `len` bytes.
 pub(crate) fn decode_block(data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
-    let mut out = vec![0; len];
-    match lz4_flex::block::decompress_into(data, &mut out) {
-        Ok(written) if written == len => Ok(out),
+    let mut out = Vec::new();
+    append_block(data, len, &mut out)?;
+    Ok(out)
+}
+
+/// Appends a block that must unfold to exactly `len` bytes.
+fn append_block(data: &[u8], len: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
+    let start = out.len();
+    out.resize(bound::sum(start, len), 0);
+    let (_, block) = out.split_at_mut(start);
+    match lz4_flex::block::decompress_into(data, block) {
+        Ok(written) if written == len => Ok(()),
         Ok(_) => Err(super::truncated("block")),
         Err(_) => Err(Fault::new("block", FaultKind::Rule("cannot be decoded"))),
     }
@@ -78,8 +87,8 @@ mod tests {
             0, 0, 0, 3, // size of block 1, that of its data: stored as it is
             b'x', b'y', b'z', // block 1
         ];
-        assert_eq!(decode(&bytes, 15).unwrap(), b"abcabcabcab!xyz");
-        let fault = |bytes: &[u8], max| decode(bytes, max).unwrap_err().to_string();
+        assert_eq!(decode(vec![1; 3], &bytes, 15).unwrap(), b"abcabcabcab!xyz");
+        let fault = |bytes: &[u8], max| decode(Vec::new(), bytes, max).unwrap_err().to_string();
         assert_eq!(fault(&bytes[..7], 15), "total size is truncated");
         assert_eq!(fault(&bytes[..14], 15), "compressed size is truncated");
         assert_eq!(fault(&bytes[..20], 15), "block is truncated");
@@ -93,14 +102,14 @@ mod tests {
     proptest! {
         #[test]
         fn decode_reverses_encode(bytes in prop::collection::vec(0u8..4, 0..900), block in 0usize..400) {
-            prop_assert_eq!(decode(&encode(block, &bytes).unwrap(), bytes.len()).unwrap(), bytes);
+            prop_assert_eq!(decode(Vec::new(), &encode(block, &bytes).unwrap(), bytes.len()).unwrap(), bytes);
         }
 
         #[test]
         fn no_bytes_panic(bytes: Vec<u8>, total in 0u8..100, size in 0u8..50, compressed in 0u8..20, max in 0usize..200) {
             let framed = [&[0, 0, 0, 0, 0, 0, 0, total, 0, 0, 0, size, 0, 0, 0, compressed], &bytes[..]].concat();
             for input in [&bytes, &framed] {
-                let _ = decode(input, max);
+                let _ = decode(Vec::new(), input, max);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use sciformats_core::arith::{add, fit, increase, mul, present};
 use sciformats_core::fault::{Fault, FaultKind};
-use sciformats_core::storage::{Purpose, read_into_threads};
+use sciformats_core::storage::{Buffer, Purpose, read_into_threads};
 use sciformats_core::{Error, Result, Slab, bound};
 
 use crate::chunk::copy::{self, Rectangle};
@@ -102,7 +102,7 @@ pub(crate) struct Reader<'a> {
 /// Buffers that are reused from chunk to chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    stored: Vec<u8>,
+    stored: Buffer,
     buffers: Buffers,
 }
 

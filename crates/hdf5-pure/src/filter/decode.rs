@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use sciformats_core::error::Place;
+use sciformats_core::storage::Buffer;
 use sciformats_core::{Error, Fault, FaultKind, Result, bound};
 
 use crate::codec;
@@ -170,6 +171,27 @@ impl Registry {
         self.decode(pipeline, mask, Cow::Borrowed(bytes), len, 0).map(Cow::into_owned)
     }
 
+    /// Applies the filters of a dataset to the bytes of a chunk, which are its elements. Returns the filtered bytes and the mask of
+    /// the filters that were skipped, as [`DatasetWriter::write_chunk`](crate::DatasetWriter::write_chunk) takes them.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Registry;
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([2]).shuffle().write(&[1u16, 515])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// let filtered = Registry::default().apply(counts.filters()?, vec![1, 0, 3, 2])?;
+    /// assert_eq!(filtered, (vec![1, 3, 0, 2], 0));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns `Usage` if a filter cannot be applied to these bytes, and `Unsupported` for one that cannot be written.
+    pub fn apply(&self, pipeline: &Pipeline, bytes: Vec<u8>) -> Result<(Vec<u8>, u32)> {
+        super::encode::encode(pipeline, self, bytes)
+    }
+
     /// Undoes the filters of `bytes`, which stand at `offset`, except those whose bit is set in `mask`. The result has
     /// `len` bytes; if more come out, the rest is cut off, and fewer bytes are an error.
     pub(crate) fn decode<'a>(
@@ -183,8 +205,9 @@ impl Registry {
         let filtered = Filtered { pipeline, mask, len, offset };
         let mut buffers = Buffers::default();
         if self.steps(&filtered, &bytes, &mut buffers)? {
-            buffers.now.truncate(len);
-            return Ok(Cow::Owned(buffers.now));
+            let mut decoded = std::mem::take(&mut *buffers.now);
+            decoded.truncate(len);
+            return Ok(Cow::Owned(decoded));
         }
         Ok(match bytes {
             Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..len).unwrap_or(bytes)),
@@ -281,12 +304,17 @@ impl Registry {
             307 => ("bzip2 filter", codec::bzip2::decode(bytes, max).map(|data| *out = data)),
             32000 => ("lzf filter", codec::lzf::decode(bytes, len, max).map(|data| *out = data)),
             #[cfg(feature = "lz4")]
-            32004 => ("lz4 filter", codec::lz4::decode(bytes, max).map(|data| *out = data)),
+            32004 => {
+                ("lz4 filter", codec::lz4::decode(std::mem::take(out), bytes, max).map(|data| *out = data))
+            }
             32008 => {
                 ("bitshuffle filter", codec::bitshuffle::decode(values, bytes, max).map(|data| *out = data))
             }
             #[cfg(any(feature = "zstd", feature = "ruzstd"))]
-            32015 => ("zstd filter", codec::zstd::decode(bytes, max).map(|data| *out = data)),
+            32015 => (
+                "zstd filter",
+                codec::zstd::decode(std::mem::take(out), bytes, (len, max)).map(|data| *out = data),
+            ),
             _ => return Err(self.unsupported(filter, offset)),
         };
         decoded.map_err(|fault| fault.at(structure, offset))
@@ -324,8 +352,8 @@ pub(crate) struct Filtered<'p> {
 /// The buffers for the steps of a pipeline.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    now: Vec<u8>,
-    next: Vec<u8>,
+    now: Buffer,
+    next: Buffer,
 }
 
 /// Adds the offset of a container inside the file to the offset of an error in it.

@@ -18,6 +18,12 @@ impl From<&str> for Pattern {
     }
 }
 
+impl std::fmt::Display for Pattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|part| write!(f, "{part}"))
+    }
+}
+
 impl Pattern {
     /// Returns whether the whole of `path` matches the pattern.
     ///

@@ -15,7 +15,7 @@ mod plain;
 #[cfg(feature = "hdf5")]
 pub(crate) use hdf5::Rounder;
 #[cfg(feature = "hdf5")]
-pub use hdf5::{Hollow, Joined};
+pub use hdf5::{ChunkSupplier, Hollow, Joined, PutChunk, WantedChunks};
 
 use std::path::Path;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ fn anew(
         (Format::Asdf, Some(input)) if select.is_empty() => asdf(input, output, options).map(|()| Vec::new()),
         #[cfg(feature = "hdf5")]
         (Format::Hdf5, Some(input)) => {
-            hdf5::rewrite((file, input), output, (select, options), cancel.as_deref())
+            hdf5::rewrite((file, input), output, (select, options), None, cancel.as_deref())
         }
         #[cfg(feature = "blosc2")]
         (Format::Blosc2, _) if select.is_empty() => {
@@ -142,6 +142,62 @@ fn anew(
                 None => plan.write(output, options).map(|()| Vec::new()),
             }
         }
+    }
+}
+
+/// Does the same as [`rewrite`] with an HDF5 file, but asks `supplier` for the chunks of each dataset that gets other chunks or
+/// filters. Everything else is copied, and all of it is written by the caller's process alone. Datasets of texts with any length
+/// and of references, and those with unfiltered chunks at their edges, are always encoded here.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use sciformats::Result;
+/// use sciformats_convert::repack::{ChunkSupplier, PutChunk, WantedChunks, rewrite_supplied};
+/// use sciformats_convert::sink::WriteOptions;
+///
+/// /// Knows the elements, and encodes each chunk as the filters say.
+/// struct Ones;
+///
+/// impl ChunkSupplier for Ones {
+///     fn supply(&self, wanted: &WantedChunks<'_>, put: &mut PutChunk<'_>) -> Result<bool> {
+///         let elements = vec![1u8; wanted.chunks[0] as usize];
+///         let (bytes, mask) = hdf5_pure::filters::Registry::default().apply(wanted.filters, elements)?;
+///         (0..wanted.shape[0] / wanted.chunks[0]).try_for_each(|at| put(&[at], mask, &bytes))?;
+///         Ok(true)
+///     }
+/// }
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("run.h5");
+/// # let mut made = hdf5_pure::Writer::create(&path)?;
+/// # made.dataset("u").shape([1000]).chunks([10]).write(&[1u8; 1000])?;
+/// # made.finish()?;
+/// # let output = dir.path().join("new.h5");
+/// let file = Arc::new(sciformats::open(&path)?);
+/// rewrite_supplied(&file, &output, &WriteOptions::default().with_chunks([100]), &Ones, None)?;
+/// assert_eq!(sciformats::open(&output)?.array("/u")?.read::<u8>()?, [1; 1000]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Usage`] if the file is not a local HDF5 file, or if the supplier puts a chunk twice, or not all of them; those of the
+/// supplier, and those of [`rewrite`].
+#[cfg(feature = "hdf5")]
+pub fn rewrite_supplied(
+    file: &Arc<File>,
+    output: impl AsRef<Path>,
+    options: &WriteOptions,
+    supplier: &dyn ChunkSupplier,
+    cancel: Option<&AtomicBool>,
+) -> Result<Vec<Loss>> {
+    match (file.format(), file.path()) {
+        (Format::Hdf5, Some(input)) => {
+            let written =
+                hdf5::rewrite((file, input), output.as_ref(), (&[], options), Some(supplier), cancel);
+            written.map_err(|error| file.explained(error))
+        }
+        _ => Err(Error::usage("file", "is not a local HDF5 file")),
     }
 }
 

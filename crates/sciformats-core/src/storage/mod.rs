@@ -42,7 +42,7 @@ pub use overlay::{Overlay, Patch};
 pub use paged::Paged;
 pub use planned::{Joining, PlanOptions, Planned, together};
 pub use ranges::{Purpose, Ranges, Statistics, Stored, length};
-pub use recycled::release_memory;
+pub use recycled::{Buffer, release_memory};
 pub use replacement::{Durability, Replacement, Scratch, absent};
 pub use seen::Seen;
 pub use window::Window;

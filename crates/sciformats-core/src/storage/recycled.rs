@@ -1,8 +1,10 @@
-//! Memory that is kept when a file is closed, for the files that are opened next.
+//! Memory that is kept when a file is closed or a read ends, for the files and the reads that come next.
 
 use std::mem;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
+use crate::bound;
 use crate::error::Result;
 
 /// The size in bytes of a piece that is kept. Smaller pieces are returned to the allocator.
@@ -59,7 +61,83 @@ fn pieces() -> std::sync::MutexGuard<'static, Vec<Vec<u8>>> {
     PIECES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the memory to the system that is kept for the files that are opened next, which is at most 64 MiB.
+/// Buffers that are smaller than this are returned to the allocator, which gives their memory to others without a page fault.
+const LEAST: usize = 64 << 10;
+
+/// Larger buffers are returned to the system.
+const LARGEST: usize = 8 << 20;
+
+/// The bytes of buffers that are kept for later reads.
+const KEPT_BYTES: usize = 32 << 20;
+
+static BUFFERS: Mutex<Buffers> = Mutex::new(Buffers { free: Vec::new(), bytes: 0 });
+
+/// Buffers that nobody uses.
+struct Buffers {
+    free: Vec<Vec<u8>>,
+    /// The sum of their capacities.
+    bytes: usize,
+}
+
+/// A buffer whose memory is used again by later ones. It begins empty.
+///
+/// A read of a few compressed chunks takes as long as the page faults of the buffers through which the chunks pass, if these are
+/// fresh. Programs that read a little at a time therefore keep some of the memory.
+///
+/// ```
+/// use sciformats_core::storage::Buffer;
+///
+/// let mut buffer = Buffer::default();
+/// buffer.extend_from_slice(b"elements");
+/// assert_eq!(buffer.len(), 8);
+/// ```
+#[derive(Debug)]
+pub struct Buffer(Vec<u8>);
+
+impl Default for Buffer {
+    fn default() -> Self {
+        let mut buffers = buffers();
+        let found = buffers.free.pop().unwrap_or_default();
+        buffers.bytes = bound::left(buffers.bytes, found.capacity());
+        Self(found)
+    }
+}
+
+impl Deref for Buffer {
+    type Target = Vec<u8>;
+
+    fn deref(&self) -> &Vec<u8> {
+        &self.0
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.0
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let capacity = self.0.capacity();
+        if !(LEAST..=LARGEST).contains(&capacity) {
+            return;
+        }
+        let mut buffers = buffers();
+        let bytes = bound::sum(buffers.bytes, capacity);
+        if bytes <= KEPT_BYTES {
+            self.0.clear();
+            buffers.free.push(mem::take(&mut self.0));
+            buffers.bytes = bytes;
+        }
+    }
+}
+
+fn buffers() -> std::sync::MutexGuard<'static, Buffers> {
+    BUFFERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the memory to the system that is kept for the next files and reads, which is at most 96 MiB.
 ///
 /// A program that continues for a long time after its last file may need it for something else.
 ///
@@ -68,7 +146,11 @@ fn pieces() -> std::sync::MutexGuard<'static, Vec<Vec<u8>>> {
 /// ```
 pub fn release_memory() {
     let released = mem::take(&mut *pieces());
-    drop(released);
+    let mut buffers = buffers();
+    let free = mem::take(&mut buffers.free);
+    buffers.bytes = 0;
+    drop(buffers);
+    drop((released, free));
 }
 
 #[cfg(test)]
@@ -90,5 +172,19 @@ mod tests {
         drop(many);
         assert!(pieces().len() <= KEPT);
         release_memory();
+    }
+    #[test]
+    fn buffers_are_empty_and_few_are_kept() {
+        let many: Vec<Buffer> = (0..10).map(|_| Buffer::default()).collect();
+        for (number, mut buffer) in many.into_iter().enumerate() {
+            assert!(buffer.is_empty());
+            buffer.resize(number << 20, 7);
+        }
+        let kept = buffers();
+        assert!(kept.bytes <= KEPT_BYTES);
+        assert!(kept.free.iter().all(|buffer| (LEAST..=LARGEST).contains(&buffer.capacity())));
+        assert_eq!(kept.free.iter().map(Vec::capacity).sum::<usize>(), kept.bytes);
+        drop(kept);
+        assert!(Buffer::default().is_empty());
     }
 }

@@ -16,6 +16,7 @@ mod regions;
 mod rounder;
 mod storage;
 mod structures;
+mod supplied;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -36,6 +37,7 @@ pub use self::joined::Joined;
 use self::rounder::Measured;
 pub(crate) use self::rounder::Rounder;
 pub(super) use self::structures::changes;
+pub use self::supplied::{ChunkSupplier, PutChunk, WantedChunks};
 use crate::compare::{Pattern, is_selected};
 use crate::convert::Loss;
 use crate::sink::hdf5_encode::References;
@@ -53,10 +55,12 @@ pub(super) fn rewrite(
     (file, input): (&File, &Path),
     output: &Path,
     (select, options): (&[Pattern], &WriteOptions),
+    supplier: Option<&dyn ChunkSupplier>,
     cancel: Option<&AtomicBool>,
 ) -> Result<Vec<Loss>> {
     let source = source((file, input))?;
     attempt((file, &source), (input, output), (select, options), cancel, &|job, bound| {
+        let job = Job { supplier, ..*job };
         let room = if options.metadata_first { job.room(input, bound)? } else { 0 };
         job.run(Writer::overwrite_with(output, &job.create(input, bound)?.with_metadata_room(room))?)
     })
@@ -138,6 +142,7 @@ fn attempt<T>(
         unfolding: &unfolding,
         output,
         hollow: None,
+        supplier: None,
         joined: &[],
         without: &[],
     };
@@ -170,6 +175,8 @@ struct Job<'a> {
     output: &'a Path,
     /// How large chunks will be, if no elements are written.
     hollow: Option<Guess<'a>>,
+    /// Encodes chunks elsewhere.
+    supplier: Option<&'a dyn ChunkSupplier>,
     /// The datasets that show those of several files.
     joined: &'a [Joined],
     /// The paths of objects that are left out.
@@ -222,12 +229,17 @@ impl Job<'_> {
         if self.options.rules.is_empty() {
             return Ok(Cow::Borrowed(self.options));
         }
-        let path = self.source.path_of(dataset.address())?.map(String::from_utf8_lossy).unwrap_or_default();
+        let path = self.path(dataset)?;
         let rule = self.options.rules.iter().find(|rule| rule.path.matches(&path));
         Ok(rule.map_or(Cow::Borrowed(self.options), |rule| {
             let (chunks, filter) = (rule.chunks.clone(), rule.filter.clone());
             Cow::Owned(WriteOptions { chunks, filter, level: rule.level, ..self.options.clone() })
         }))
+    }
+
+    /// Returns the path that rules mean: the first one that leads to the dataset.
+    fn path(&self, dataset: &Dataset) -> Result<Cow<'_, str>> {
+        Ok(self.source.path_of(dataset.address())?.map(String::from_utf8_lossy).unwrap_or_default())
     }
 
     fn run(&self, writer: Writer) -> Result<Vec<Loss>> {
@@ -240,6 +252,7 @@ impl Job<'_> {
             ways: HashSet::new(),
             places: None,
             lost: Vec::new(),
+            matched: vec![false; self.options.rules.len()],
             rounded: HashSet::new(),
         };
         copy.all()
@@ -291,6 +304,8 @@ struct Copy<'a> {
     /// selected.
     places: Option<HashSet<String>>,
     lost: Vec<Loss>,
+    /// Whether the path of each rule is that of a dataset.
+    matched: Vec<bool>,
     /// The datasets that were rounded. What their attributes told of an earlier rounding holds no more.
     rounded: HashSet<Address>,
 }
@@ -335,6 +350,11 @@ impl Copy<'_> {
                     self.writer.group(parent)?.link_character_set(name, said)?;
                 }
             }
+        }
+        let mut rules = self.job.options.rules.iter().zip(&self.matched);
+        if let Some((rule, _)) = rules.find(|(_, matched)| !**matched) {
+            let problem = format!("are given for {}, which is no dataset of the new file", rule.path);
+            return Err(Error::usage("chunks or filter", problem));
         }
         self.refer()?;
         self.writer.finish()?;
@@ -487,7 +507,10 @@ impl Copy<'_> {
             Some(id) => builder.committed(id),
             None => builder,
         };
-        let options = self.job.of(dataset)?;
+        let options = job.of(dataset)?;
+        for (rule, matched) in job.options.rules.iter().zip(&mut self.matched) {
+            *matched = *matched || rule.path.matches(&job.path(dataset)?);
+        }
         let builder = storage::filled(builder, dataset, &stored, &options)?;
         if *dataset.dataspace() == Dataspace::Null {
             return builder.write_null();

@@ -12,6 +12,7 @@ use sciformats_core::{Slab, bound};
 
 use super::elements::Stored;
 use super::regions::{Parts, Plan, Scratch, gather, plan};
+use super::supplied::supplied;
 use super::{Copy, Guess, Job};
 use crate::sink::hdf5_encode::References;
 use crate::sink::{WriteOptions, hdf5_filters};
@@ -193,6 +194,11 @@ impl Copy<'_> {
         if stays {
             // The bytes are equal, so nothing has to be decoded and encoded again.
             return copied(job, dataset, &mut writer);
+        }
+        if let (Some(supplier), true, None) = (job.supplier, stored.is_direct(), &rounder)
+            && supplied(supplier, (job, dataset), &sparse, &mut writer)?
+        {
+            return Ok(());
         }
         let mut lost = 0u64;
         let size = u64::from(dataset.datatype().size);
@@ -391,7 +397,7 @@ impl Sparse {
     }
 
     /// Returns whether a box has elements of a stored chunk.
-    fn touches(&self, slab: &Slab) -> bool {
+    pub(super) fn touches(&self, slab: &Slab) -> bool {
         let Some((stored, _)) = &self.stored else { return true };
         let places = slab.ranges().iter().zip(&self.sides).map(|(range, side)| {
             let side = (*side).max(1);
