@@ -1,5 +1,7 @@
 //! Deflate (filter 1): a zlib stream.
 
+use std::cell::RefCell;
+
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use sciformats_core::{Error, Fault, FaultKind, Result, bound};
 
@@ -7,10 +9,27 @@ use sciformats_core::{Error, Fault, FaultKind, Result, bound};
 /// of the shuffle filter become a third larger than with level 2, which is still faster than level 1 of zlib.
 const WEAKEST: u32 = 2;
 
+thread_local! {
+    /// The encoder and the decoder that the thread used last. The tables of an encoder take a quarter of a megabyte, and chunks may
+    /// have a few bytes.
+    static ENCODER: RefCell<Option<(u32, Compress)>> = const { RefCell::new(None) };
+    static DECODER: RefCell<Option<Decompress>> = const { RefCell::new(None) };
+}
+
 /// Returns a zlib stream, compressed at a `level` of 0 to 9.
 pub(crate) fn encode(level: u32, input: &[u8]) -> Result<Vec<u8>> {
     let level = if level == 0 { 0 } else { level.clamp(WEAKEST, 9) };
-    let mut stream = Compress::new(Compression::new(level), true);
+    let kept = ENCODER.take().filter(|(of, _)| *of == level).map(|(_, mut stream)| {
+        stream.reset();
+        stream
+    });
+    let mut stream = kept.unwrap_or_else(|| Compress::new(Compression::new(level), true));
+    let out = deflated(&mut stream, input)?;
+    ENCODER.set(Some((level, stream)));
+    Ok(out)
+}
+
+fn deflated(stream: &mut Compress, input: &[u8]) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(input.len() / 2 + 64);
     loop {
         let read = bound::addressable(stream.total_in());
@@ -55,7 +74,19 @@ fn in_one_go(input: &[u8], expected: usize, max: usize) -> Option<Vec<u8>> {
 }
 
 fn by_parts(input: &[u8], expected: usize, max: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
-    let mut stream = Decompress::new(true);
+    let mut stream = DECODER.take().unwrap_or_else(|| Decompress::new(true));
+    stream.reset(true);
+    let result = inflated(&mut stream, input, (expected, max), out);
+    DECODER.set(Some(stream));
+    result
+}
+
+fn inflated(
+    stream: &mut Decompress,
+    input: &[u8],
+    (expected, max): (usize, usize),
+    out: &mut Vec<u8>,
+) -> Result<(), Fault> {
     out.clear();
     out.reserve(expected.min(max));
     loop {
@@ -111,6 +142,25 @@ mod tests {
         assert_eq!(fault(&stream[..9], 3), "zlib stream is truncated");
         assert_eq!(fault(&stream, 2), "decoded length is 3, out of bounds (end 3)");
         assert_eq!(fault(&[&stream[..13], &[0]].concat(), 3), "zlib stream cannot be decoded");
+    }
+
+    #[test]
+    fn nothing_is_left_of_the_stream_before() {
+        let chunks: Vec<Vec<u8>> = (0..6)
+            .map(|part| noise().skip(part * 7).take(20_000).map(|noise| (noise % 9) as u8).collect())
+            .collect();
+        let alone = |level: u32, chunk: &[u8]| {
+            let chunk = chunk.to_vec();
+            std::thread::spawn(move || encode(level, &chunk).unwrap()).join().unwrap()
+        };
+        for (level, chunk) in [4, 4, 9, 1, 1, 0].into_iter().zip(&chunks) {
+            let stream = encode(level, chunk).unwrap();
+            assert!(stream == alone(level, chunk), "of level {level}");
+            // A stream that is cut or wrong leaves the decoder in the middle.
+            assert!(decode(&stream[..stream.len() / 2], 20_000, 20_000, &mut Vec::new()).is_err());
+            assert!(decode(b"no stream", 20_000, 20_000, &mut Vec::new()).is_err());
+            assert!(decoded(&stream, 20_000) == *chunk);
+        }
     }
 
     #[test]
