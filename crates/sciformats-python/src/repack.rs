@@ -13,8 +13,8 @@ use sciformats_convert::sink::{Rule, WriteOptions};
 
 use crate::error::raise;
 
-/// What a dataset gets: the pattern of its path, the shape of its chunks, the filter, and the level of the filter.
-type Change = (String, Option<Vec<u64>>, Option<String>, Option<u32>);
+/// What datasets get: the pattern of their paths, or none for all others; the shape of the chunks, the filter, and its level.
+type Change = (Option<String>, Option<Vec<u64>>, Option<String>, Option<u32>);
 
 /// A filter: its number, whether it is optional, and its parameters.
 type FilterParts = (u16, bool, Vec<u32>);
@@ -32,9 +32,13 @@ pub(crate) fn repack_hdf5(
     changes: Vec<Change>,
     supply: Py<PyAny>,
 ) -> PyResult<Vec<(String, String)>> {
-    let rule = |(path, chunks, filter, level): Change| Rule { chunks, filter, level, ..Rule::of(&path) };
-    let options =
-        changes.into_iter().fold(WriteOptions::default(), |options, change| options.with_rule(rule(change)));
+    let mut options = WriteOptions::default();
+    for (path, chunks, filter, level) in changes {
+        match path {
+            Some(path) => options.rules.push(Rule { chunks, filter, level, ..Rule::of(&path) }),
+            None => (options.chunks, options.filter, options.level) = (chunks, filter, level),
+        }
+    }
     let supplier = Supplier { supply, raised: Mutex::new(None) };
     let written = py.detach(|| {
         let file = Arc::new(sciformats::open_with(&source, &OpenOptions::default())?);

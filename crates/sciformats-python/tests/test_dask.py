@@ -158,6 +158,12 @@ def test_new_chunks_on_the_cluster(tmp_path: pathlib.Path, client: Client) -> No
         assert sum(int(elements) for name, elements, _ in reads if name == path) == size
     with pytest.raises(FileExistsError):
         sciformats.dask.repack(tmp_path / "old.h5", tmp_path / "new.h5", chunks=chunks, client=client)
+    with pytest.raises(ValueError, match="/nothing"):
+        sciformats.dask.repack(tmp_path / "old.h5", tmp_path / "none.h5", chunks={"/nothing": (1,)}, client=client)
+    assert not (tmp_path / "none.h5").exists()
+    with h5py.File(tmp_path / "bare.h5", "w") as file:
+        file.attrs["title"] = "no dataset"
+    assert sciformats.dask.repack(tmp_path / "bare.h5", tmp_path / "none.h5", chunks=(1,), client=client) == []
 
 
 def test_new_chunks_though_a_worker_is_killed(tmp_path: pathlib.Path, client: Client) -> None:

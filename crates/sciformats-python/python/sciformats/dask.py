@@ -46,7 +46,7 @@ def repack(
         The old and the new file. The workers need to see ``source`` under the same path.
     chunks : sequence of int, or dict, optional
         The shape of the new chunks of all datasets, or for each path, in which ``*`` stands for any characters, that of its datasets.
-        What is not named keeps its chunks.
+        What is not named keeps its chunks; a path without a dataset is an error.
     filter : str, optional
         The filter of these datasets, as for ``sciformats repack --filter``; by default they keep theirs.
     level : int, optional
@@ -84,7 +84,7 @@ def repack(
     source, target = os.path.abspath(source), os.path.abspath(target)
     if not overwrite and os.path.lexists(target):
         raise FileExistsError(17, "the file exists already; overwrite=True replaces it", target)
-    rules: Mapping[str, Sequence[int] | None] = chunks if isinstance(chunks, Mapping) else {"*": chunks}
+    rules: Mapping[Any, Sequence[int] | None] = chunks if isinstance(chunks, Mapping) else {None: chunks}
     changes = [(path, None if sides is None else list(sides), filter, level) for path, sides in rules.items()]
     cluster = client or _current_client()
 
