@@ -203,6 +203,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn many_files_begin_with_less_of_each() {
+        let of = |count: usize| {
+            let url = |number| (PathBuf::from(format!("{number}")), format!("https://host/{number}"));
+            let options = Far { urls: (0..count).map(url).collect(), ..Far::default() }.remote();
+            (options.front, options.plan.window)
+        };
+        let usual = RemoteOptions::default();
+        assert_eq!(of(MANY - 1), (usual.front, usual.plan.window));
+        assert_eq!(of(MANY), (WINDOW_OF_MANY, WINDOW_OF_MANY));
+    }
+
+    #[test]
     fn secrets_are_taken_out_of_the_arguments() {
         let arguments = [
             "ls",

@@ -81,8 +81,8 @@ struct Buffers {
 
 /// A buffer whose memory is used again by later ones. It begins empty.
 ///
-/// A read of a few compressed chunks takes as long as the page faults of the buffers through which the chunks pass, if these are
-/// fresh. Programs that read a little at a time therefore keep some of the memory.
+/// If the buffers through which compressed chunks pass are fresh, their page faults may take as long as decoding. Programs that read a
+/// few chunks at a time therefore keep some of the memory.
 ///
 /// ```
 /// use sciformats_core::storage::Buffer;

@@ -508,8 +508,11 @@ impl Copy<'_> {
             None => builder,
         };
         let options = job.of(dataset)?;
-        for (rule, matched) in job.options.rules.iter().zip(&mut self.matched) {
-            *matched = *matched || rule.path.matches(&job.path(dataset)?);
+        if !job.options.rules.is_empty() {
+            let path = job.path(dataset)?;
+            for (rule, matched) in job.options.rules.iter().zip(&mut self.matched) {
+                *matched = *matched || rule.path.matches(&path);
+            }
         }
         let builder = storage::filled(builder, dataset, &stored, &options)?;
         if *dataset.dataspace() == Dataspace::Null {

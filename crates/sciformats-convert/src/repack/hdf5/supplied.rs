@@ -55,6 +55,8 @@ pub(super) fn supplied(
     let Some(path) = path else { return Ok(false) };
     let size = u64::from(dataset.datatype().size);
     let fill = match &dataset.fill_value()?.value {
+        // Encoding here says what is wrong with such a value.
+        Fill::Value(bytes) if bytes.len() as u64 != size => return Ok(false),
         Fill::Value(bytes) => bytes.clone(),
         _ => vec![0; fit(size, "size of an element")?],
     };
