@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::expect_used)]
 
 use sciformats::File;
-use sciformats::hdf5_pure::{CreateOptions, Writer};
+use sciformats::hdf5_pure::{CreateOptions, ObjectId, Writer};
 use sciformats_references::{
     Along, Files, NamePattern, Options, Part, Place, Report, Treatment, VirtualArray, combine, combine_files,
     extend, kerchunk, virtual_arrays,
@@ -346,4 +346,88 @@ fn virtual_datasets_need_no_common_chunks() {
     assert_eq!(found("/heat").along, Some((0, vec![6, 5, 6])));
     assert_eq!((&found("/place").along, &found("/heat").values), (&None, &None));
     assert_eq!(found("/time").values.clone().unwrap(), (0..17).map(f64::from).collect::<Vec<_>>());
+}
+
+/// A file that counts time from a date, with the bounds of its steps, and with another array that `more` writes.
+fn bounded(since: &str, more: &dyn Fn(&mut Writer, ObjectId)) -> Vec<u8> {
+    let mut writer = Writer::in_memory(&CreateOptions::default()).unwrap();
+    let time = writer.dataset("time").attribute("units", since).attribute("bounds", "time_bnds");
+    let time = time.write(&[0.5f64, 1.5]).unwrap();
+    let bounds = writer.dataset("time_bnds").shape([2, 2]).attribute("_FillValue", -9.0);
+    let bounds = bounds.write(&[0.0f64, 1.0, 1.0, -9.0]).unwrap();
+    writer.make_scale(time, "time").unwrap();
+    writer.attach_scale(bounds, 0, time).unwrap();
+    more(&mut writer, time);
+    writer.into_bytes().unwrap()
+}
+
+/// What becomes of two files in references, and in a virtual file.
+fn both(files: [Vec<u8>; 2]) -> (Vec<VirtualArray>, Report, Vec<sciformats_references::Virtual>, Report) {
+    let files = files.map(|bytes| File::from_bytes(bytes).unwrap());
+    let parts = [Part { file: &files[0], name: "0.nc" }, Part { file: &files[1], name: "1.nc" }];
+    let mut found = support::Collected::default();
+    let report = combine(&parts, "time", &Options::new(""), &mut found).unwrap();
+    let (shown, told) = virtual_arrays(&parts, "time").unwrap();
+    (found.arrays, report, shown, told)
+}
+
+#[test]
+fn bounds_count_what_their_coordinate_counts() {
+    let file = |day: i32| {
+        let since = format!("days since 2026-01-0{day}");
+        bounded(&since, &|writer, _| {
+            let start = writer.dataset("start").attribute("units", since.as_str());
+            start.write(&[0.0f64]).unwrap();
+        })
+    };
+    let (arrays, report, shown, told) = both([file(1), file(3)]);
+    // A missing value is none of another day.
+    let wanted = [0.0, 1.0, 1.0, -9.0, 2.0, 3.0, 3.0, -9.0];
+    let bytes: Vec<u8> = wanted.iter().flat_map(|number: &f64| number.to_le_bytes()).collect();
+    assert_eq!(array(&arrays, "/time_bnds").chunks.iter().next(), Some((0, Place::Bytes(&bytes))));
+    let bounds = shown.iter().find(|array| array.path == "/time_bnds").unwrap();
+    assert_eq!(bounds.values.as_deref(), Some(&wanted[..]));
+    // The same number is another date.
+    for report in [report, told] {
+        let said = treatment(&report, "/start").to_string();
+        assert!(said.contains("the unit differs in 1.nc"), "{said}");
+    }
+}
+
+#[test]
+fn what_readers_make_of_the_numbers_is_compared() {
+    let since = |day: u32| format!("days since 2026-01-0{day}");
+    let file = |day: u32, attributes: &[(&str, f64)]| {
+        bounded(&since(day), &|writer, time| {
+            let mut heat = writer.dataset("heat").shape([2]);
+            for (name, value) in attributes {
+                heat = heat.attribute(name, *value);
+            }
+            let heat = heat.write(&[7.0f64, 8.0]).unwrap();
+            writer.attach_scale(heat, 0, time).unwrap();
+        })
+    };
+    for (name, what) in [
+        ("_FillValue", "the mark of missing values"),
+        ("missing_value", "the mark of missing values"),
+        ("_Unsigned", "the packing"),
+        ("scale_factor", "the packing"),
+        ("valid_min", "the valid range"),
+    ] {
+        for files in [[file(1, &[(name, 7.0)]), file(3, &[])], [file(1, &[]), file(3, &[(name, 7.0)])]] {
+            let (_, report, _, told) = both(files);
+            for report in [report, told] {
+                let said = treatment(&report, "/heat").to_string();
+                assert!(said.contains(&format!("{what} differs in 1.nc")), "{name}: {said}");
+            }
+        }
+    }
+    let (_, report, _, told) = both([file(1, &[("_FillValue", 7.0)]), file(3, &[("_FillValue", 7.0)])]);
+    assert!(report.is_complete() && told.is_complete(), "{report:?}");
+    // Months have no fixed length.
+    let months = |month: u32| bounded(&format!("months since 2026-0{month}-01"), &|_, _| ());
+    let (_, report, _, told) = both([months(1), months(3)]);
+    for report in [report, told] {
+        assert!(treatment(&report, "/time").to_string().contains("the unit differs in 1.nc"), "{report:?}");
+    }
 }

@@ -2,8 +2,44 @@
 
 use serde_json::{Map, Value};
 
-use super::units::{calendar, conversion};
+use super::units::{calendar, conversion, time};
 use crate::model::VirtualArray;
+
+/// Attributes that change what readers make of the stored numbers, and what a difference of them is called.
+const READ: [(&str, &str); 7] = [
+    ("scale_factor", "the packing"),
+    ("add_offset", "the packing"),
+    ("_Unsigned", "the packing"),
+    ("missing_value", "the mark of missing values"),
+    ("valid_min", "the valid range"),
+    ("valid_max", "the valid range"),
+    ("valid_range", "the valid range"),
+];
+
+/// The attributes by which arrays are compared. The last ones name arrays that count what this one counts.
+pub(super) const DECIDE: [&str; 12] = [
+    "units",
+    "calendar",
+    "_FillValue",
+    READ[0].0,
+    READ[1].0,
+    READ[2].0,
+    READ[3].0,
+    READ[4].0,
+    READ[5].0,
+    READ[6].0,
+    "bounds",
+    "climatology",
+];
+
+/// An array, and the attributes that tell what it counts.
+#[derive(Clone, Copy)]
+pub(super) struct Counted<'a> {
+    pub(super) array: &'a VirtualArray,
+    pub(super) counting: &'a Map<String, Value>,
+    /// Whether it is that of existing references, which do not tell whether missing chunks of zeros are missing values.
+    pub(super) existing: bool,
+}
 
 /// How arrays differ.
 pub(super) enum Difference {
@@ -14,8 +50,9 @@ pub(super) enum Difference {
 }
 
 /// Compares an array with that of the first file, and tells what differs in the file of that name.
-pub(super) fn agree(a: &VirtualArray, b: &VirtualArray, name: &str) -> Result<(), Difference> {
-    let told = |what: &str, a: &str, b: &str| format!("{what} differs in {name}: {b} instead of {a}");
+pub(super) fn agree(first: Counted<'_>, other: Counted<'_>, name: &str) -> Result<(), Difference> {
+    let (a, b) = (first.array, other.array);
+    let told = |what: &str, a: &str, b: &str| told(what, (a, b), name);
     if a.dimensions != b.dimensions {
         let (a, b) = (a.dimensions.join(", "), b.dimensions.join(", "));
         return Err(Difference::Meaning(format!("the dimensions differ in {name}: ({b}) instead of ({a})")));
@@ -24,21 +61,7 @@ pub(super) fn agree(a: &VirtualArray, b: &VirtualArray, name: &str) -> Result<()
         let (a, b) = (plain(&a.dtype), plain(&b.dtype));
         return Err(Difference::Meaning(told("the type", &a, &b)));
     }
-    let found = [("the calendar", calendar_of(a), calendar_of(b))].into_iter().chain(
-        ["scale_factor", "add_offset", "_FillValue", "missing_value"].map(|attribute| {
-            let what = if attribute.contains('_') && !attribute.to_lowercase().contains("value") {
-                "the packing"
-            } else {
-                "the mark of missing values"
-            };
-            (what, shown(&a.attributes, attribute), shown(&b.attributes, attribute))
-        }),
-    );
-    for (what, a, b) in found {
-        if a != b {
-            return Err(Difference::Meaning(told(what, &a, &b)));
-        }
-    }
+    meaning(first, other, name).map_err(Difference::Meaning)?;
     if a.fill != b.fill && !a.fill.is_null() && !b.fill.is_null() {
         return Err(Difference::Meaning(told("the fill value", &plain(&a.fill), &plain(&b.fill))));
     }
@@ -55,16 +78,62 @@ pub(super) fn agree(a: &VirtualArray, b: &VirtualArray, name: &str) -> Result<()
     Ok(())
 }
 
-/// Compares the units; `Ok(true)` if the numbers of the second array can be converted to those of the first.
-pub(super) fn units(a: &VirtualArray, b: &VirtualArray, name: &str) -> Result<bool, String> {
-    if a.attributes.get("units") == b.attributes.get("units") {
+/// Compares what the attributes of two arrays make of their numbers, apart from the units.
+///
+/// # Errors
+/// What differs in the file of that name.
+pub(super) fn meaning(first: Counted<'_>, other: Counted<'_>, name: &str) -> Result<(), String> {
+    let (a, b) = (calendar_of(first.counting), calendar_of(other.counting));
+    if a != b {
+        return Err(told("the calendar", (&a, &b), name));
+    }
+    let (a, b) = (mark(first.array), mark(other.array));
+    if a != b && !(first.existing && unknown(first.array) && b == "none") {
+        return Err(told("the mark of missing values", (&a, &b), name));
+    }
+    for (attribute, what) in READ {
+        let (a, b) = (shown(&first.array.attributes, attribute), shown(&other.array.attributes, attribute));
+        if a != b {
+            return Err(told(what, (&a, &b), name));
+        }
+    }
+    Ok(())
+}
+
+/// Compares the units that attributes name.
+///
+/// # Errors
+/// How they differ in the file of that name, unless `converts` and numbers of the second can be converted to those of the first; these
+/// are `Ok(true)`.
+pub(super) fn units(
+    a: &Map<String, Value>,
+    b: &Map<String, Value>,
+    converts: bool,
+    name: &str,
+) -> Result<bool, String> {
+    // Two texts may name the same units of time.
+    if a.get("units") == b.get("units") || time(a).is_some_and(|units| time(b) == Some(units)) {
         return Ok(false);
     }
-    if a.dimensions.len() == 1 && conversion(&a.attributes, &b.attributes).is_some() {
+    if converts && conversion(a, b).is_some() {
         return Ok(true);
     }
-    let (a, b) = (shown(&a.attributes, "units"), shown(&b.attributes, "units"));
-    Err(format!("the unit differs in {name}: {b} instead of {a}"))
+    Err(told("the unit", (&shown(a, "units"), &shown(b, "units")), name))
+}
+
+fn told(what: &str, (a, b): (&str, &str), name: &str) -> String {
+    format!("{what} differs in {name}: {b} instead of {a}")
+}
+
+/// The mark of missing values, which may be the fill value of the array.
+fn mark(array: &VirtualArray) -> String {
+    if array.marked { plain(&array.fill) } else { shown(&array.attributes, "_FillValue") }
+}
+
+/// Whether the fill value of an array of existing references may be that of missing chunks only.
+fn unknown(array: &VirtualArray) -> bool {
+    let count = array.chunks.grid().iter().try_fold(1u64, |all, side| all.checked_mul(*side));
+    array.fill.as_f64() == Some(0.0) && count != Some(array.chunks.len())
 }
 
 /// The type without its byte order.
@@ -76,10 +145,10 @@ fn kind(dtype: &Value) -> Value {
     }
 }
 
-fn calendar_of(array: &VirtualArray) -> String {
-    match calendar(&array.attributes) {
+fn calendar_of(attributes: &Map<String, Value>) -> String {
+    match calendar(attributes) {
         Some(calendar) => calendar.name().to_owned(),
-        None => shown(&array.attributes, "calendar"),
+        None => shown(attributes, "calendar"),
     }
 }
 

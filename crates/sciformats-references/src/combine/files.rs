@@ -1,5 +1,6 @@
 //! The files that are joined, which are opened and scanned several at the same time.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use sciformats::{Error, File, Object, Result, Slab};
 use serde_json::{Map, Value};
 
+use super::agree::DECIDE;
 use super::{Along, Existing, Open, Part, axis, is_coordinate, steps};
 use crate::chunks::Place;
 use crate::inline;
@@ -18,9 +20,6 @@ const COMPARED: u64 = 256 << 20;
 
 /// How many bytes of arrays without the dimension are kept of the first file, to be compared with the others while these are open.
 const KEPT: u64 = 64 << 20;
-
-/// The attributes that decide whether arrays agree. Of later files no others are kept.
-const DECIDE: [&str; 6] = ["units", "calendar", "scale_factor", "add_offset", "_FillValue", "missing_value"];
 
 /// Files that are opened when they are needed, and closed again.
 #[derive(Clone, Copy)]
@@ -101,6 +100,8 @@ pub(super) struct Scanned<'a> {
     pub(super) piece: Piece<'a>,
     pub(super) found: Collected,
     pub(super) told: Report,
+    /// What bounds count, by their paths.
+    bounds: BTreeMap<String, Map<String, Value>>,
     /// The coordinates of the dimension, with their elements.
     read: BTreeMap<String, VirtualArray>,
     /// Whether arrays without the dimension are those of the first file.
@@ -211,15 +212,43 @@ fn one<'a>(
         found
             .arrays
             .iter_mut()
+            // No others are compared with those of the first file.
             .for_each(|array| array.attributes.retain(|name, _| DECIDE.contains(&name.as_str())));
     }
+    let bounds = bounds(&found);
     Ok(Scanned {
         piece: Piece { name, origin: Origin::File(shelf, number), first: number as u64 },
         found,
         told,
+        bounds,
         read,
         same,
     })
+}
+
+/// Returns the units and the calendars of the coordinates of bounds (CF conventions, sections 7.1 and 7.4), by the paths of the bounds.
+fn bounds(found: &Collected) -> BTreeMap<String, Map<String, Value>> {
+    let mut all = BTreeMap::new();
+    for coordinate in &found.arrays {
+        for name in ["bounds", "climatology"] {
+            let Some(name) = coordinate.attributes.get(name).and_then(Value::as_str) else { continue };
+            let Some(path) = nearest(found, &coordinate.path, name.trim()) else { continue };
+            let mut counting = coordinate.attributes.clone();
+            counting.retain(|name, _| ["units", "calendar"].contains(&name.as_str()));
+            all.entry(path).or_insert(counting);
+        }
+    }
+    all
+}
+
+/// Returns the path of the array of that name which is nearest to another array: in its group, or in one around it.
+fn nearest(found: &Collected, from: &str, name: &str) -> Option<String> {
+    let known = |path: &String| found.arrays.iter().any(|array| array.path == *path);
+    if name.starts_with('/') {
+        return Some(name.to_owned()).filter(known);
+    }
+    let groups = std::iter::successors(from.rsplit_once('/'), |(group, _)| group.rsplit_once('/'));
+    groups.map(|(group, _)| format!("{group}/{name}")).find(known)
 }
 
 /// Returns the elements of arrays without the dimension, as far as they fit.
@@ -248,7 +277,8 @@ pub(super) fn existing<'a>(existing: &'a Existing, open: Open<'a>) -> Scanned<'a
     let origin = Origin::Existing(existing, open);
     let piece = Piece { name: "the existing references", origin, first: 0 };
     let found = existing.found.clone();
-    Scanned { piece, found, told: Report::default(), read: BTreeMap::new(), same: BTreeMap::new() }
+    let bounds = bounds(&found);
+    Scanned { piece, found, told: Report::default(), bounds, read: BTreeMap::new(), same: BTreeMap::new() }
 }
 
 impl<'a> Scanned<'a> {
@@ -259,7 +289,8 @@ impl<'a> Scanned<'a> {
         found: Collected,
     ) -> Self {
         let piece = Piece { name, origin: Origin::File(shelf, number), first: number as u64 };
-        Self { piece, found, told: Report::default(), read: BTreeMap::new(), same: BTreeMap::new() }
+        let bounds = bounds(&found);
+        Self { piece, found, told: Report::default(), bounds, read: BTreeMap::new(), same: BTreeMap::new() }
     }
     /// Returns the elements of arrays without the dimension, to compare those of other files with.
     pub(super) fn constants(&self, along: &str) -> BTreeMap<String, Vec<u8>> {
@@ -272,6 +303,22 @@ impl<'a> Scanned<'a> {
             let file = first.get_or_init(|| existing.urls.first().and_then(|url| open(url).ok()));
             file.as_ref().map_or_else(|| Err(String::new()), |file| elements(file, path))
         })
+    }
+
+    /// Returns the attributes that tell what an array counts: bounds have the units and the calendar of their coordinate, unless they
+    /// name their own.
+    pub(super) fn counting<'s>(&self, array: &'s VirtualArray) -> Cow<'s, Map<String, Value>> {
+        let Some(coordinate) = self.bounds.get(&array.path) else { return Cow::Borrowed(&array.attributes) };
+        let mut all = array.attributes.clone();
+        for (name, value) in coordinate {
+            all.entry(name).or_insert_with(|| value.clone());
+        }
+        Cow::Owned(all)
+    }
+
+    /// Whether these are existing references.
+    pub(super) fn is_existing(&self) -> bool {
+        matches!(self.piece.origin, Origin::Existing(..))
     }
 
     /// Checks that an array without the dimension is that of the first file.

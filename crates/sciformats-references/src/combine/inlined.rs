@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::files::{Origin, too_large};
 use super::join::Pair;
-use super::units::{conversion, encode};
+use super::units::{Marks, conversion, encode};
 use crate::chunks::{Chunks, Place};
 use crate::model::VirtualArray;
 
@@ -27,7 +27,7 @@ pub(super) fn inlined(
     whole: &mut VirtualArray,
     most: u64,
 ) -> Result<Inlined, String> {
-    let mut parts = Vec::new();
+    let (mut owns, mut parts) = (Vec::new(), Vec::new());
     let mut left = most;
     for (file, array) in pieces {
         let Some((own, bytes)) =
@@ -43,16 +43,28 @@ pub(super) fn inlined(
             Place::Bytes(bytes) => Some(bytes.to_vec()),
             Place::Range { .. } => None,
         });
-        parts.push((own, data.unwrap_or_default()));
+        owns.push(own);
+        parts.push(data.unwrap_or_default());
     }
-    let Some((own, _)) = parts.first() else { return Err("there are no files".into()) };
+    let Some(own) = owns.first() else { return Err("there are no files".into()) };
     let (dtype, filters, fill) = (own.dtype.clone(), own.filters.clone(), own.fill.clone());
-    if parts.iter().any(|(own, _)| own.dtype != dtype || own.filters != filters) {
+    if owns.iter().any(|own| own.dtype != dtype || own.filters != filters) {
         return Err("its decoded type differs between the files".into());
     }
     if !filters.is_empty() {
         return Err("texts of variable length are not joined".into());
     }
+    let out = along(&parts, whole, axis)?;
+    let bytes = out.len() as u64;
+    // A fill value that marks missing values is kept.
+    whole.fill = if whole.fill.is_null() { fill } else { whole.fill.clone() };
+    whole.columns = false;
+    one_chunk(whole, dtype, out);
+    Ok(Inlined::Bytes(bytes))
+}
+
+/// The elements of all parts, one after another along the dimension.
+fn along(parts: &[Vec<u8>], whole: &VirtualArray, axis: usize) -> Result<Vec<u8>, String> {
     let outer = whole
         .shape
         .iter()
@@ -61,7 +73,7 @@ pub(super) fn inlined(
         .ok_or("it is too large")?;
     let mut out = Vec::new();
     for row in 0..outer {
-        for (_, data) in &parts {
+        for data in parts {
             let each = data.len() as u64 / outer;
             let start = row
                 .checked_mul(each)
@@ -74,12 +86,7 @@ pub(super) fn inlined(
             out.extend_from_slice(run);
         }
     }
-    let bytes = out.len() as u64;
-    // A fill value that marks missing values is kept.
-    whole.fill = if whole.fill.is_null() { fill } else { whole.fill.clone() };
-    whole.columns = false;
-    one_chunk(whole, dtype, out);
-    Ok(Inlined::Bytes(bytes))
+    Ok(out)
 }
 
 /// Puts the numbers of the files one after another, in the units of the first.
@@ -92,27 +99,36 @@ pub(super) fn converted(
     whole: &mut VirtualArray,
     most: u64,
 ) -> Result<Inlined, String> {
-    let Some((_, first)) = pieces.first() else { return Err("there are no files".into()) };
+    let Some((start, first)) = pieces.first() else { return Err("there are no files".into()) };
+    let (wanted, marks) = (start.counting(first), Marks::of(first));
     let dtype = whole.dtype.as_str().unwrap_or_default().trim_start_matches(['<', '>', '|']).to_owned();
-    let mut out = Vec::new();
+    let (mut parts, mut size) = (Vec::new(), 0u64);
     for (file, array) in pieces {
         if matches!(file.piece.origin, Origin::Existing(..)) && file.inlined(array, most)?.is_none() {
             return Ok(Inlined::Elsewhere);
         }
         // Existing references have the units of their first file already.
-        let convert = conversion(&first.attributes, &array.attributes).ok_or("its units are unknown")?;
-        let numbers = file.numbers(array)?;
-        if Some(numbers.len() as u64) != array.shape.get(axis).copied() {
-            return Err(format!("its numbers in {} are not as many as its shape says", file.piece.name));
-        }
-        for number in numbers {
-            encode(&dtype, convert(number), &mut out)?;
-        }
-        if out.len() as u64 > most {
+        let convert = conversion(&wanted, &file.counting(array)).ok_or("its units are unknown")?;
+        let count = array.shape.iter().try_fold(1u64, |all, side| all.checked_mul(*side));
+        // Each number takes a byte at least.
+        if count.is_none_or(|count| count > most) {
             return Err(too_large(most));
         }
+        let numbers = file.numbers(array)?;
+        if Some(numbers.len() as u64) != count {
+            return Err(format!("its numbers in {} are not as many as its shape says", file.piece.name));
+        }
+        let mut part = Vec::new();
+        for number in marks.converted(numbers, convert)? {
+            encode(&dtype, number, &mut part)?;
+        }
+        size = size.saturating_add(part.len() as u64); // a bound
+        if size > most {
+            return Err(too_large(most));
+        }
+        parts.push(part);
     }
-    let size = out.len() as u64;
+    let out = along(&parts, whole, axis)?;
     let dtype = Value::String(if dtype.ends_with('1') { format!("|{dtype}") } else { format!("<{dtype}") });
     one_chunk(whole, dtype, out);
     Ok(Inlined::Bytes(size))

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::agree::{Difference, agree, units};
+use super::agree::{Counted, Difference, agree, units};
 use super::files::{Origin, Scanned};
 use super::inlined::{Inlined, converted, inlined};
 use super::ranges::ranges;
@@ -80,16 +80,21 @@ fn joined(pieces: &[Pair<'_, '_>], along: &str, options: &Options) -> Result<Joi
     let Some(((start, first), others)) = pieces.split_first() else {
         return Err("there are no files".into());
     };
+    let axis = axis(first, along);
+    let counting = start.counting(first);
+    let wanted = Counted { array: first, counting: &counting, existing: start.is_existing() };
     let (mut converting, mut stored) = (false, None);
     for (file, array) in others {
-        match agree(first, array, file.piece.name) {
+        let counting = file.counting(array);
+        let found = Counted { array, counting: &counting, existing: file.is_existing() };
+        match agree(wanted, found, file.piece.name) {
             Ok(()) => {}
             Err(Difference::Stored(reason)) => stored = stored.or(Some(reason)),
             Err(Difference::Meaning(reason)) => return Err(reason),
         }
-        converting |= units(first, array, file.piece.name)?;
+        converting |= units(wanted.counting, found.counting, axis.is_some(), file.piece.name)?;
     }
-    let Some(axis) = axis(first, along) else { return constant(start, first, others) };
+    let Some(axis) = axis else { return constant(start, first, others) };
     let mut whole = spanning(pieces, axis)?;
     if converting {
         let reason = "its files count time in different units".to_owned();

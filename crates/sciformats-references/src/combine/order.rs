@@ -27,9 +27,9 @@ pub(super) fn in_order(all: &[Scanned<'_>], along: &str) -> Result<()> {
             // Dates of two calendars have no order; the coordinate is refused.
             return Ok(());
         }
-        if to.get("units") != coordinate.attributes.get("units")
-            && let Some(convert) = conversion(to, &coordinate.attributes)
-        {
+        if to.get("units") != coordinate.attributes.get("units") {
+            // Neither have numbers in units that are not converted; the coordinate is refused.
+            let Some(convert) = conversion(to, &coordinate.attributes) else { return Ok(()) };
             values.iter_mut().for_each(|value| *value = convert(*value));
         }
         let (Some(first), Some(last)) = (values.first(), values.last()) else { continue };

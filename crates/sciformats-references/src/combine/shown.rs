@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use sciformats::{ElementType, Error, File, Result};
 use serde_json::{Map, Value};
 
+use super::agree::{Counted, meaning, units};
 use super::files::{Collected, Scanned, Shelf};
 use super::order::in_order;
-use super::units::conversion;
+use super::units::{Marks, conversion, encode};
 use super::{Part, axis};
 use crate::attributes;
 use crate::chunks::Chunks;
+use crate::element;
 use crate::model::{Entry, Report, Treatment, VirtualArray};
 use crate::scan::named_dimensions;
 
@@ -39,7 +41,7 @@ pub fn virtual_arrays(parts: &[Part<'_>], along: &str) -> Result<(Vec<Virtual>, 
             path: path.clone(),
             shape: shape.shape.clone(),
             chunk_shape: shape.shape.clone(),
-            dtype: Value::Null,
+            dtype: element::canonical(&shape.element).map_or(Value::Null, |(dtype, _)| dtype),
             fill: Value::Null,
             marked: false,
             columns: false,
@@ -89,33 +91,32 @@ fn as_virtual(
     let mut shapes = Vec::new();
     for (file, known) in files.iter().zip(all) {
         let missing = || format!("{}: there is no such array", file.piece.name);
-        shapes.push((file, known.get(path).ok_or_else(missing)?));
+        let array = file.found.arrays.iter().find(|array| array.path == path);
+        shapes.push((file, known.get(path).zip(array).ok_or_else(missing)?));
     }
-    let Some(((start, first), others)) = shapes.split_first() else {
+    let Some(((start, (first, array)), others)) = shapes.split_first() else {
         return Err("there are no files".into());
     };
-    let mut units = false;
-    for (file, array) in others {
-        let differs = |what: &str| format!("{what} differs in {}", file.piece.name);
-        if array.dimensions != first.dimensions {
-            return Err(differs("the dimensions"));
+    let axis = first.dimensions.iter().position(|name| name == along);
+    let counting = start.counting(array);
+    let wanted = Counted { array, counting: &counting, existing: false };
+    let mut converting = false;
+    for (file, (shape, array)) in others {
+        let name = file.piece.name;
+        if shape.dimensions != first.dimensions {
+            return Err(format!("the dimensions differ in {name}"));
         }
-        if array.element != first.element {
-            return Err(differs("the type"));
+        if shape.element != first.element {
+            return Err(format!("the type differs in {name}"));
         }
-        for name in ["calendar", "scale_factor", "add_offset", "_FillValue", "missing_value"] {
-            if array.attributes.get(name) != first.attributes.get(name) {
-                return Err(differs(&format!("the attribute {name}")));
-            }
-        }
-        units |= array.attributes.get("units") != first.attributes.get("units");
+        let counting = file.counting(array);
+        meaning(wanted, Counted { array, counting: &counting, existing: false }, name)?;
+        // Numbers that are stored follow each other along the first dimension.
+        converting |= units(wanted.counting, &counting, axis == Some(0), name)?;
     }
-    let Some(axis) = first.dimensions.iter().position(|name| name == along) else {
-        if units {
-            return Err("the unit differs".into());
-        }
+    let Some(axis) = axis else {
         let elements = start.piece.elements(path)?;
-        for (file, array) in others {
+        for (file, (array, _)) in others {
             if array.shape != first.shape {
                 return Err(format!("its shape differs in {}", file.piece.name));
             }
@@ -126,7 +127,7 @@ fn as_virtual(
         return Ok(Virtual { path: path.into(), along: None, values: None });
     };
     let mut lengths = Vec::new();
-    for (file, array) in &shapes {
+    for (file, (array, _)) in &shapes {
         let others = |shape: &[u64]| -> Vec<u64> {
             shape.iter().enumerate().filter(|(at, _)| *at != axis).map(|(_, side)| *side).collect()
         };
@@ -136,18 +137,15 @@ fn as_virtual(
         lengths.push(array.shape.get(axis).copied().unwrap_or(0));
     }
     let mut values = None;
-    if units {
+    if converting {
+        let marks = Marks::of(array);
+        let dtype = array.dtype.as_str().unwrap_or_default().trim_start_matches(['<', '|']);
         let mut all = Vec::new();
-        for (file, array) in &shapes {
-            let convert = conversion(&first.attributes, &array.attributes)
-                .ok_or_else(|| format!("the unit differs in {}", file.piece.name))?;
-            let found = file.found.arrays.iter().find(|array| array.path == path);
-            let numbers = file.numbers(found.ok_or("there is no such array")?)?;
-            all.extend(numbers.into_iter().map(convert));
+        for (file, (_, array)) in &shapes {
+            let convert = conversion(&counting, &file.counting(array)).ok_or("its units are unknown")?;
+            all.extend(marks.converted(file.numbers(array)?, convert)?);
         }
-        if first.shape.len() != 1 {
-            return Err("the unit differs".into());
-        }
+        all.iter().try_for_each(|number| encode(dtype, *number, &mut Vec::new()))?;
         values = Some(all);
     }
     Ok(Virtual { path: path.into(), along: Some((axis, lengths)), values })
