@@ -182,3 +182,20 @@ fn chunks_of_blosc_are_read_and_damaged_ones_never_beyond_their_bytes() {
         assert!(read_all().is_err(), "{at} bytes");
     }
 }
+
+#[test]
+fn texts_that_are_not_utf8_are_refused_by_name() {
+    let mut writer = Writer::in_memory(&CreateOptions::default()).unwrap();
+    writer.dataset("names").write(&["Altair", "Deneb"]).unwrap();
+    writer.dataset("more").write(&["Vega"]).unwrap();
+    let mut bytes = writer.into_bytes().unwrap();
+    let at = bytes.windows(6).position(|part| part == b"Altair").unwrap();
+    bytes[at] = 0xff;
+    let folder = tempfile::tempdir().unwrap();
+    let report = write(&File::from_bytes(bytes).unwrap(), folder.path(), &WriteOptions::default()).unwrap();
+    let told: Vec<_> =
+        report.entries.iter().map(|entry| (entry.path.as_str(), entry.treatment.word())).collect();
+    assert_eq!(told, [("/more", "referenced"), ("/names", "refused")]);
+    let store = Store::open(folder.path()).unwrap();
+    assert!(store.nodes.iter().all(|node| node.path != "/names"));
+}

@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sciformats::ElementType;
+use sciformats_core::number::Float16;
 use serde_json::{Map, Value, json};
 
 use super::codec::{Codec, Numbers};
@@ -282,13 +283,6 @@ pub(super) fn element(value: &Value) -> Result<ElementType, String> {
 fn fill(value: &Value, element: &ElementType) -> Result<Vec<u8>, String> {
     let wrong = || format!("the fill value {value} is not a value of {element}");
     let size = element.size().and_then(|size| usize::try_from(size).ok());
-    let float = |value: &Value| match value.as_str() {
-        Some("NaN") => Some(f64::NAN),
-        Some("Infinity") => Some(f64::INFINITY),
-        Some("-Infinity") => Some(f64::NEG_INFINITY),
-        Some(_) => None,
-        None => value.as_f64(),
-    };
     // The first bytes of a little-endian number are those of a narrower one.
     let first =
         |bytes: &[u8], n: u64| usize::try_from(n).ok().and_then(|n| bytes.get(..n)).map(<[u8]>::to_vec);
@@ -297,27 +291,35 @@ fn fill(value: &Value, element: &ElementType) -> Result<Vec<u8>, String> {
     }
     let found = match element {
         ElementType::Bool => value.as_bool().map(|value| vec![u8::from(value)]),
-        ElementType::Int(n) => value.as_i64().and_then(|value| first(&value.to_le_bytes(), (*n).into())),
-        ElementType::UInt(n) => value.as_u64().and_then(|value| first(&value.to_le_bytes(), (*n).into())),
-        ElementType::F64 => float(value).map(|value| value.to_le_bytes().to_vec()),
-        // The cast rounds, as the writer of the fill value did.
-        ElementType::F32 => float(value).map(|value| (value as f32).to_le_bytes().to_vec()),
-        ElementType::F16 if float(value) == Some(0.0) => Some(vec![0, 0]),
-        ElementType::F16 if float(value).is_some_and(f64::is_nan) => Some(vec![0, 0x7e]),
-        ElementType::Complex(n) => {
-            let part = value
-                .as_array()
-                .filter(|parts| parts.len() == 2)
-                .map(|parts| parts.iter().map(float).collect::<Option<Vec<f64>>>());
-            part.flatten().map(|parts| {
-                parts
-                    .iter()
-                    .flat_map(|part| match n {
-                        8 => (*part as f32).to_le_bytes().to_vec(),
-                        _ => part.to_le_bytes().to_vec(),
-                    })
-                    .collect()
+        ElementType::Int(n) => {
+            let bits = u32::from(*n).saturating_mul(8).saturating_sub(1).min(63); // a bound
+            let value = value.as_i64().filter(|value| matches!(value >> bits, 0 | -1));
+            value.and_then(|value| first(&value.to_le_bytes(), (*n).into()))
+        }
+        ElementType::UInt(n) => {
+            let bits = u32::from(*n).saturating_mul(8); // a bound
+            let value = value.as_u64().filter(|value| value.checked_shr(bits).unwrap_or(0) == 0);
+            value.and_then(|value| first(&value.to_le_bytes(), (*n).into()))
+        }
+        ElementType::F64 => float(value, 8),
+        ElementType::F32 => float(value, 4),
+        ElementType::F16 => float(value, 2),
+        ElementType::Complex(n) => value
+            .as_array()
+            .filter(|parts| parts.len() == 2)
+            .and_then(|parts| {
+                parts.iter().map(|part| float(part, usize::from(n / 2))).collect::<Option<Vec<_>>>()
             })
+            .map(|parts| parts.concat()),
+        // Each field by its name, as zarr-python writes it, or the bytes of all of them.
+        ElementType::Compound(fields) if value.is_object() => {
+            let named = value.as_object().filter(|named| named.len() == fields.len()).ok_or_else(wrong)?;
+            let mut all = Vec::new();
+            for (name, field) in fields {
+                let value = std::str::from_utf8(name.as_bytes()).ok().and_then(|name| named.get(name));
+                all.extend(fill(value.ok_or_else(wrong)?, field)?);
+            }
+            Some(all).filter(|bytes| Some(bytes.len()) == size)
         }
         ElementType::Text => value.as_str().map(|text| {
             let mut bytes = (text.len() as u64).to_le_bytes().to_vec();
@@ -331,4 +333,96 @@ fn fill(value: &Value, element: &ElementType) -> Result<Vec<u8>, String> {
         _ => None,
     };
     found.ok_or_else(wrong)
+}
+
+/// Returns a floating-point number of so many bytes: a number, the name of one, or its bits.
+fn float(value: &Value, size: usize) -> Option<Vec<u8>> {
+    let number = match value.as_str() {
+        Some("NaN") => f64::NAN,
+        Some("Infinity") => f64::INFINITY,
+        Some("-Infinity") => f64::NEG_INFINITY,
+        Some(text) => {
+            let digits = text.strip_prefix("0x").filter(|digits| digits.len() == size.saturating_mul(2))?;
+            let bits = u64::from_str_radix(digits, 16).ok()?;
+            return bits.to_le_bytes().get(..size).map(<[u8]>::to_vec);
+        }
+        None => value.as_f64()?,
+    };
+    // All of them round, as the writer of the number did.
+    Some(match size {
+        2 => Float16::nearest(number).0.to_le_bytes().to_vec(),
+        4 => (number as f32).to_le_bytes().to_vec(),
+        _ => number.to_le_bytes().to_vec(),
+    })
+}
+
+/// Returns the attribute `_FillValue` of an array as one element in canonical form. xarray writes floating-point numbers as the base64 of
+/// their eight bytes, and the parts of complex numbers too. `None` if it is no such element.
+pub(super) fn mark(value: &Value, element: &ElementType) -> Option<Vec<u8>> {
+    let decoded = |value: &Value| {
+        let bytes = value.as_str().and_then(|text| STANDARD.decode(text).ok());
+        let number = bytes.and_then(|bytes| <[u8; 8]>::try_from(bytes).ok()).map(f64::from_le_bytes);
+        match number {
+            Some(number) if number.is_nan() => "NaN".into(),
+            Some(number) if number.is_infinite() => {
+                if number > 0.0 { "Infinity" } else { "-Infinity" }.into()
+            }
+            Some(number) => json!(number),
+            None => value.clone(),
+        }
+    };
+    let value = match (element, value) {
+        (ElementType::F16 | ElementType::F32 | ElementType::F64, value) => decoded(value),
+        (ElementType::Complex(_), Value::Array(parts)) => parts.iter().map(decoded).collect(),
+        (ElementType::Bool | ElementType::Int(_) | ElementType::UInt(_), value) => value.clone(),
+        _ => return None,
+    };
+    // Null is no mark.
+    fill(&value, element).ok().filter(|_| !value.is_null())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fill_values_have_many_forms() {
+        let record =
+            ElementType::Compound(vec![("a".into(), ElementType::Int(2)), ("b".into(), ElementType::F32)]);
+        assert_eq!(fill(&json!({"b": 1.5, "a": -1}), &record).unwrap(), [0xff, 0xff, 0, 0, 0xc0, 0x3f]);
+        assert_eq!(fill(&json!("//8AAMA/"), &record).unwrap(), [0xff, 0xff, 0, 0, 0xc0, 0x3f]);
+        assert!(fill(&json!({"a": 1}), &record).is_err() && fill(&json!({"a": 1, "c": 1}), &record).is_err());
+        assert_eq!(fill(&json!(0.5), &ElementType::F16).unwrap(), [0, 0x38]);
+        assert_eq!(fill(&json!("-Infinity"), &ElementType::F16).unwrap(), [0, 0xfc]);
+        assert_eq!(fill(&json!("0x7fc00001"), &ElementType::F32).unwrap(), [1, 0, 0xc0, 0x7f]);
+        assert!(fill(&json!("0x7fc0"), &ElementType::F32).is_err());
+        assert!(
+            fill(&json!(300), &ElementType::Int(1)).is_err()
+                && fill(&json!(-1), &ElementType::UInt(2)).is_err()
+        );
+        assert_eq!(
+            fill(&json!([1, "NaN"]), &ElementType::Complex(8)).unwrap(),
+            [0, 0, 128, 63, 0, 0, 192, 127]
+        );
+    }
+
+    #[test]
+    fn marks_of_missing_values_become_elements() {
+        let wanted = (-9999f32).to_le_bytes().to_vec();
+        assert_eq!(mark(&json!("AAAAAICHw8A="), &ElementType::F32), Some(wanted.clone()));
+        assert_eq!(mark(&json!(-9999), &ElementType::F32), Some(wanted));
+        assert_eq!(mark(&json!("AAAAAAAA+H8="), &ElementType::F16), Some(vec![0, 0x7e]));
+        assert_eq!(mark(&json!(-128), &ElementType::Int(1)), Some(vec![0x80]));
+        assert_eq!(mark(&json!(255), &ElementType::UInt(1)), Some(vec![0xff]));
+        for (value, element) in [
+            (json!(128), ElementType::Int(1)),
+            (json!(-129), ElementType::Int(1)),
+            (json!(256), ElementType::UInt(1)),
+            (json!("none"), ElementType::F32),
+            (json!(null), ElementType::F32),
+            (json!("AAAAAICHw8A="), ElementType::Text),
+        ] {
+            assert_eq!(mark(&value, &element), None, "{value} {element}");
+        }
+    }
 }

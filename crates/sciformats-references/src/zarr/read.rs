@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sciformats::{ArrayInfo, ElementType, Error, Limits, Result, Slab};
+use sciformats::{ArrayInfo, ElementType, Error, Limits, Range, Result, Slab};
 use sciformats_core::{Fault, FaultKind};
 use serde_json::{Map, Value};
 
 use super::codec::{Codec, wrong};
-use super::metadata::{Described, parse};
+use super::metadata::{Described, mark, parse};
 use super::{METADATA, io};
 use crate::chunks::Chunks;
 
@@ -121,6 +121,46 @@ impl StoredArray {
     /// Returns the names of its dimensions; those without a name are empty.
     pub fn dimensions(&self) -> Option<&[String]> {
         self.described.dimensions.as_deref()
+    }
+
+    /// Returns the value of its attribute `_FillValue` as the bytes of one element; `None` if it is no such element.
+    pub fn mark(&self, value: &Value) -> Option<Vec<u8>> {
+        mark(value, &self.described.element)
+    }
+
+    /// Returns the first text for which `fits` is false, if the elements are texts. All chunks are decoded.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn unfit_text(&self, limits: &Limits, fits: impl Fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>> {
+        let described = &self.described;
+        if described.element != ElementType::Text || described.shape.contains(&0) {
+            return Ok(None);
+        }
+        let grid = Chunks::new(crate::extent::grid(&described.shape, self.chunk_shape()));
+        let side = self.chunk_shape().to_vec();
+        let mut index = Vec::new();
+        for number in 0..crate::extent::count(grid.grid()).map_err(Error::unsupported)? {
+            index.clear();
+            grid.index(number, &mut index);
+            let ranges = index.iter().zip(&side).zip(&described.shape).map(|((at, side), length)| {
+                let start = at.saturating_mul(*side).min(*length); // a bound: it is in the shape
+                Range::new(start, (*side).min(length - start))
+            });
+            let slab = Slab::new(&described.shape, ranges.collect::<Vec<_>>())?;
+            let mut bytes = Vec::new();
+            self.read(&slab, limits, &mut bytes)?;
+            let mut rest = bytes.as_slice();
+            while let Some((length, after)) = rest.split_first_chunk::<8>() {
+                let (text, after) =
+                    after.split_at_checked(memory(Some(u64::from_le_bytes(*length)))?).ok_or_else(outside)?;
+                if !fits(text) {
+                    return Ok(Some(text.to_vec()));
+                }
+                rest = after;
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the selection of all elements.

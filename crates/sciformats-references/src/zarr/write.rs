@@ -87,7 +87,11 @@ impl WriteOptions {
 /// entry of the report.
 pub fn write(file: &File, folder: &Path, options: &WriteOptions) -> Result<Report> {
     let mut writer = Writer { file, folder, options, codec: options.codec()? };
-    let make = |_: ObjectId, info: &ArrayInfo| described(info, options);
+    let make = |id: ObjectId, info: &ArrayInfo| {
+        let (array, treatment) = described(info, options)?;
+        Reading { file, id, info, array: &array }.are_utf8()?;
+        Ok((array, treatment))
+    };
     describe(file, &Options::new(""), &mut writer, &make)
 }
 
@@ -99,6 +103,9 @@ fn described(
     let shape = info.shape.clone().ok_or("a null dataspace has no elements")?;
     let (element, more) = without_arrays(&info.element);
     let (dtype, fill) = data_type(element)?;
+    if *element == ElementType::Text && !more.is_empty() {
+        return Err("its elements are arrays of texts".into());
+    }
     let size = element.size().or(info.width).unwrap_or(16).max(1);
     let mut chunk_shape: Vec<u64> = match (&options.chunks, &info.chunks) {
         (Some(wanted), _) => shape
@@ -347,8 +354,27 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads a chunk, with zeros beyond the end of the array; `None` if it is all zeros.
-    fn chunk(&self, index: &[u64]) -> Result<Option<Vec<u8>>> {
+    /// Whether all elements are UTF-8, if they are texts. What else is wrong with them is found when they are written.
+    fn are_utf8(&self) -> std::result::Result<(), String> {
+        let grid = self.array.chunks.grid();
+        if self.info.element != ElementType::Text || grid.contains(&0) {
+            return Ok(());
+        }
+        let mut index = Vec::new();
+        for number in 0..crate::extent::count(grid)? {
+            index.clear();
+            self.array.chunks.index(number, &mut index);
+            let slab = self.slab(&index).map_err(|error| error.to_string())?;
+            let mut bytes = Vec::new();
+            if self.file.read(self.id, &slab, &mut bytes).is_ok() {
+                vlen_utf8(&bytes, slab.len())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The elements of a chunk.
+    fn slab(&self, index: &[u64]) -> Result<Slab> {
         let shape = self.info.shape.as_deref().unwrap_or_default();
         // Dimensions that the type adds are whole.
         let mut ranges = Vec::new();
@@ -357,7 +383,13 @@ impl Reading<'_> {
             let start = start.ok_or_else(|| Error::internal("a chunk is outside of its array"))?;
             ranges.push(Range::new(start, (*side).min(length - start)));
         }
-        let slab = Slab::new(shape, ranges)?;
+        Slab::new(shape, ranges)
+    }
+
+    /// Reads a chunk, with zeros beyond the end of the array; `None` if it is all zeros.
+    fn chunk(&self, index: &[u64]) -> Result<Option<Vec<u8>>> {
+        let shape = self.info.shape.as_deref().unwrap_or_default();
+        let slab = self.slab(index)?;
         let mut bytes = Vec::new();
         self.file.read(self.id, &slab, &mut bytes)?;
         let found = slab.shape();
