@@ -6,12 +6,15 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
+use sciformats::hdf5_pure::references::Reference;
+use sciformats::hdf5_pure::values::FixedString;
+use sciformats::hdf5_pure::{Dataset, Editor, conventions};
 use sciformats::{File, Format};
 use sciformats_convert::repack::{self, Joined};
 use sciformats_convert::sink::WriteOptions;
 use sciformats_references::{
-    Along, Existing, Files, NamePattern, Options, Part, Report, Virtual, combine_files, extend, kerchunk,
-    virtual_arrays,
+    Along, Existing, Files, NamePattern, Options, Part, Report, Treatment, Virtual, combine_files, extend,
+    kerchunk, virtual_arrays,
 };
 
 use super::icechunk;
@@ -165,6 +168,18 @@ fn as_hdf5(args: &Combine, session: &Session) -> Outcome<Report> {
     let watched: Vec<&File> = files.iter().collect();
     session.watched("combining", &watched, || {
         let (arrays, report) = virtual_arrays(&parts, &args.along).map_err(failed)?;
+        let refused = report.entries.iter().filter_map(|entry| match &entry.treatment {
+            Treatment::Refused { reason } => Some((entry.path.as_str(), reason)),
+            _ => None,
+        });
+        let refused: Vec<(&str, &String)> = refused.collect();
+        // No array is lost by adding files.
+        if let Some(before) = &before
+            && let Some((path, reason)) = refused.iter().find(|(path, _)| before.resolve(path).is_ok())
+        {
+            let problem = format!("cannot be added, because {path} would be lost: {reason}");
+            return Err(failed(sciformats::Error::usage("files", problem)));
+        }
         let continued = before.is_some();
         let mut joined: Vec<Joined> =
             arrays.iter().filter_map(|array| shows(array, &stored, continued)).collect();
@@ -186,26 +201,128 @@ fn as_hdf5(args: &Combine, session: &Session) -> Outcome<Report> {
         };
         let mut write = WriteOptions::default();
         (write.threads, write.limits) = (session.options().threads, session.options().limits);
-        // What is refused is left out of the new file.
-        let refused: Vec<&str> = report
-            .entries
-            .iter()
-            .filter(|entry| matches!(entry.treatment, sciformats_references::Treatment::Refused { .. }))
-            .map(|entry| entry.path.as_str())
-            .collect();
-        repack::join(template, &args.output, (&joined, &refused), &write, Some(interrupt::asked()))
-            .map_err(failed)?;
+        // What is refused is left out of the new file, except that dimensions of other arrays remain.
+        let (mut without, mut dimensions) = (Vec::new(), Vec::new());
+        for (path, reason) in refused {
+            match dimension(template, path, &arrays).map_err(failed)? {
+                Some(Ok(kept)) => dimensions.push(kept),
+                Some(Err(())) => {
+                    let problem = format!("do not fit: {path} is the scale of a dimension, and {reason}");
+                    return Err(failed(sciformats::Error::usage("files", problem)));
+                }
+                None => without.push(path),
+            }
+        }
+        let join = |output: &Path, joined: &[Joined]| {
+            repack::join(template, output, (joined, &without), &write, Some(interrupt::asked()))
+        };
+        if without.is_empty() && dimensions.is_empty() {
+            join(&args.output, &joined).map_err(failed)?;
+            return Ok(report);
+        }
+        joined.extend(dimensions.iter().cloned());
+        let name = args.output.file_name().unwrap_or_default().to_string_lossy();
+        let new = args.output.with_file_name(format!(".{name}.{}", std::process::id()));
+        let done = join(&new, &joined).and_then(|_| {
+            cleaned(&new, &dimensions)?;
+            fs::rename(&new, &args.output).map_err(|error| sciformats::Error::io("write", error))
+        });
+        if done.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        done.map_err(failed)?;
         Ok(report)
     })
 }
 
+fn dataset(file: &File, path: &str) -> Option<Dataset> {
+    let id = file.resolve(path).ok()?;
+    sciformats::formats::hdf5::dataset(file.source(), id)?.ok()
+}
+
 fn is_virtual(file: &File, path: &str) -> bool {
     use sciformats::hdf5_pure::structure::Layout;
-    let dataset =
-        file.resolve(path).ok().and_then(|id| sciformats::formats::hdf5::dataset(file.source(), id));
-    dataset.is_some_and(|dataset| {
-        dataset.is_ok_and(|dataset| matches!(dataset.layout(), Ok(Layout::Virtual(_))))
-    })
+    dataset(file, path).is_some_and(|dataset| matches!(dataset.layout(), Ok(Layout::Virtual(_))))
+}
+
+/// What stays of a coordinate that is left out, if other arrays have its dimension: numbers that mean nothing, as netCDF stores a
+/// dimension without a variable. `Err` if it does not have the form of such a dimension.
+fn dimension(file: &File, path: &str, arrays: &[Virtual]) -> sciformats::Result<Option<Result<Joined, ()>>> {
+    let Some(scale) = dataset(file, path) else { return Ok(None) };
+    let Some(length) = length(file, &scale, arrays)? else { return Ok(None) };
+    let real = file.array(path).is_ok_and(|array| array.info().element.is_real());
+    let values = usize::try_from(length).ok().filter(|_| real && scale.shape().len() == 1);
+    let kept = values.map(|length| vec![0.0; length]).map(|values| Joined {
+        path: path.into(),
+        axis: 0,
+        parts: vec![(String::new(), length)],
+        continued: false,
+        values: Some(values),
+    });
+    Ok(Some(kept.ok_or(())))
+}
+
+/// The new length of the dimension that a scale belongs to; `None` if it belongs to none of the arrays.
+fn length(file: &File, scale: &Dataset, arrays: &[Virtual]) -> sciformats::Result<Option<u64>> {
+    for array in arrays {
+        let Some(user) = dataset(file, &array.path) else { continue };
+        let scales = conventions::scales(&user)?;
+        let mut all = scales.iter().map(|scales| scales.iter().any(|own| own.address() == scale.address()));
+        let Some(axis) = all.position(|own| own) else { continue };
+        return Ok(match &array.along {
+            Some((along, lengths)) if *along == axis => {
+                lengths.iter().try_fold(0u64, |sum, length| sum.checked_add(*length))
+            }
+            _ => user.shape().get(axis).copied(),
+        });
+    }
+    Ok(None)
+}
+
+sciformats::hdf5_pure::record! {
+    /// An element of the list of the datasets that a scale belongs to.
+    #[derive(Clone)]
+    struct Use {
+        dataset: Reference,
+        dimension: i32,
+    }
+}
+
+/// Makes a new file one that netCDF reads: coordinates that were left out become dimensions without a variable, and scales no longer name
+/// what is not in the file.
+fn cleaned(path: &Path, dimensions: &[Joined]) -> sciformats::Result<()> {
+    let file = sciformats::open(path)?;
+    let mut editor = Editor::open(path)?;
+    for Joined { path, parts, .. } in dimensions {
+        let mut scale = editor.object(path)?;
+        let attributes = dataset(&file, path).map(|scale| scale.attributes()).transpose()?;
+        for attribute in attributes.unwrap_or_default() {
+            let name = attribute.name().and_then(|name| name.as_str()).unwrap_or_default();
+            if !["CLASS", "NAME", "REFERENCE_LIST", "_Netcdf4Dimid"].contains(&name) {
+                scale.remove_attribute(name)?;
+            }
+        }
+        let length: u64 = parts.iter().map(|(_, length)| length).sum();
+        let name = format!("This is a netCDF dimension but not a netCDF variable.{length:10}\0");
+        scale.attribute("NAME", FixedString(&name))?;
+    }
+    for array in file.arrays() {
+        let array = array?;
+        let list = dataset(&file, array.path()).and_then(|scale| scale.attribute("REFERENCE_LIST").ok());
+        let Some(list) = list else { continue };
+        let mut uses: Vec<Use> = list.read()?;
+        let all = uses.len();
+        uses.retain(|one| one.dataset.address().is_some());
+        if uses.len() == all {
+            continue;
+        }
+        let mut scale = editor.object(array.path())?;
+        match uses.is_empty() {
+            true => scale.remove_attribute("REFERENCE_LIST")?,
+            false => scale.attribute("REFERENCE_LIST", uses)?,
+        };
+    }
+    editor.commit()
 }
 
 /// How an array is shown; what has no part of the dimension is copied from the first file.
