@@ -220,3 +220,111 @@ fn advice_is_given_and_can_be_followed() {
     program.stderr(2, &["advise", "old.h5", "--bandwidth", "0"]);
     program.stderr(3, &["advise", "none.h5"]);
 }
+
+#[test]
+fn a_coordinate_that_is_refused_leaves_its_dimension_and_is_not_lost_by_adding() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let program = Program::at(folder.path());
+    let made = |name: &str, calendar: &str, (start, narrow): (i32, bool)| {
+        let mut made = sciformats::hdf5_pure::Writer::overwrite(path(name)).unwrap();
+        let time = made.dataset("time").attribute("calendar", calendar);
+        let time = time.attribute("units", "days since 2026-01-01");
+        let time = match narrow {
+            true => time.write(&[start, start + 1]).unwrap(),
+            false => time.write(&[f64::from(start), f64::from(start + 1)]).unwrap(),
+        };
+        let heat = made.dataset("heat").write(&[1.0f32, 2.0]).unwrap();
+        let cold = made.dataset("cold").attribute("units", name).write(&[1.0f32, 2.0]).unwrap();
+        made.make_scale(time, "time").unwrap();
+        made.attach_scale(heat, 0, time).unwrap();
+        made.attach_scale(cold, 0, time).unwrap();
+        made.finish().unwrap();
+    };
+    made("a.nc", "standard", (0, true));
+    made("b.nc", "gregorian", (2, true));
+    made("c.nc", "standard", (2, false));
+    // Two names of one calendar.
+    let said = program.stderr(1, &["combine", "a.nc", "b.nc", "-o", "ab.h5"]);
+    assert!(said.contains("/cold: refused") && said.contains("1 refused"), "{said}");
+    // netCDF does not open a file in which only some dimensions of a dataset have scales.
+    let said = program.stderr(1, &["combine", "a.nc", "c.nc", "-o", "ac.h5"]);
+    assert!(said.contains("/time: refused") && said.contains("2 refused"), "{said}");
+    let file = sciformats::hdf5_pure::File::open(path("ac.h5")).unwrap();
+    let scales = sciformats::hdf5_pure::conventions::scales(&file.dataset("heat").unwrap()).unwrap();
+    assert_eq!(scales[0][0].shape(), [4]);
+    let name = sciformats::hdf5_pure::conventions::scale_name(&scales[0][0]).unwrap().unwrap();
+    assert!(name.starts_with("This is a netCDF dimension but not a netCDF variable"), "{name}");
+    assert!(scales[0][0].attribute("units").is_err());
+    let list = file.dataset("time").unwrap().attribute("REFERENCE_LIST").unwrap();
+    assert_eq!(list.dataspace().unwrap().shape(), [1], "the dataset that was refused is not in the list");
+    // Files are added whole, or not at all.
+    program.stderr(0, &["combine", "a.nc", "-o", "grown.h5"]);
+    let before = fs::read(path("grown.h5")).unwrap();
+    let said = program.stderr(2, &["combine", "c.nc", "-o", "grown.h5", "--add"]);
+    assert!(said.contains("/cold would be lost: the unit differs in c.nc"), "{said}");
+    assert_eq!(fs::read(path("grown.h5")).unwrap(), before);
+    let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with('.')));
+}
+
+#[test]
+fn what_a_store_of_zarr_says_is_not_changed_in_silence() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let array = |name: &str, data_type: Value, fill: Value, attributes: Value| {
+        let codec = if data_type == "string" { "vlen-utf8" } else { "bytes" };
+        let metadata = serde_json::json!({
+            "zarr_format": 3, "node_type": "array", "shape": [2], "data_type": data_type, "fill_value": fill,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+            "chunk_key_encoding": {"name": "default"}, "codecs": [codec], "attributes": attributes,
+        });
+        fs::create_dir_all(path("s.zarr").join(name)).unwrap();
+        fs::write(path("s.zarr").join(name).join("zarr.json"), metadata.to_string()).unwrap();
+    };
+    let record = serde_json::json!({"name": "struct", "configuration": {"fields": [
+        {"name": "a", "data_type": "int16"}, {"name": "b", "data_type": "float32"},
+    ]}});
+    array("heat", "float32".into(), 0.into(), serde_json::json!({"_FillValue": "AAAAAICHw8A="}));
+    array("half", "float16".into(), 0.5.into(), serde_json::json!({}));
+    array("records", record, serde_json::json!({"a": 3, "b": 0.5}), serde_json::json!({}));
+    array("texts", "string".into(), "Vega".into(), serde_json::json!({}));
+    let group = |attributes: Value| {
+        let group = serde_json::json!({"zarr_format": 3, "node_type": "group", "attributes": attributes});
+        fs::write(path("s.zarr/zarr.json"), group.to_string()).unwrap();
+    };
+    group(serde_json::json!({"ok": true, "large": u64::MAX, "flags": [true, false]}));
+    let program = Program::at(folder.path());
+    program.stdout(0, &["convert", "s.zarr", "s.h5"]);
+    let file = sciformats::hdf5_pure::File::open(path("s.h5")).unwrap();
+    let root = file.root().unwrap();
+    assert_eq!(root.attribute("large").unwrap().read::<u64>().unwrap(), [u64::MAX]);
+    assert_eq!(root.attribute("flags").unwrap().read::<bool>().unwrap(), [true, false]);
+    let mark = file.dataset("heat").unwrap().attribute("_FillValue").unwrap();
+    assert_eq!(mark.datatype().unwrap(), file.dataset("heat").unwrap().datatype());
+    assert_eq!(mark.read::<f32>().unwrap(), [-9999.0]);
+    assert_eq!(file.dataset("half").unwrap().read::<f32>().unwrap(), [0.5, 0.5]);
+    sciformats::hdf5_pure::compound! {
+        struct Pair {
+            a: i16,
+            b: f32,
+        }
+    }
+    let pairs: Vec<Pair> = file.dataset("records").unwrap().read().unwrap();
+    assert_eq!((pairs[1].a, pairs[1].b), (3, 0.5));
+    // HDF5 ends a text at a zero, and has no type of more than 64 bits for these.
+    array("texts", "string".into(), "Ve\0ga".into(), serde_json::json!({}));
+    group(
+        serde_json::json!({"text": "a\0b", "mixed": [u64::MAX, -1], "rounded": [u64::MAX, 0.5], "kept": "a"}),
+    );
+    program.stderr(1, &["convert", "s.zarr", "lost.h5"]);
+    let said = program.stdout(0, &["convert", "s.zarr", "lost.h5", "--lossy"]);
+    for lost in
+        ["/: the attribute text", "/: the attribute mixed", "/: the attribute rounded", "/texts: the text"]
+    {
+        assert!(said.contains(lost), "{said}");
+    }
+    let file = sciformats::hdf5_pure::File::open(path("lost.h5")).unwrap();
+    assert!(file.dataset("texts").is_err() && file.dataset("heat").is_ok());
+    assert_eq!(file.root().unwrap().attributes().unwrap().len(), 1);
+}

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use sciformats::{AttributeValue, ElementType, Error, Format, Name};
-use sciformats_convert::sink::{self, Elements, Fit, Handle, New, Place};
-use sciformats_references::zarr::{self, Node, Store, WriteOptions};
+use sciformats::{AttributeValue, Datum, Decoder, ElementType, Error, Format, Name};
+use sciformats_convert::sink::{self, Elements, Fit, Handle, New, Place, Rules};
+use sciformats_references::zarr::{self, Node, Store, StoredArray, WriteOptions};
 use sciformats_references::{Report, Treatment};
 use serde_json::Value;
 
@@ -131,19 +131,19 @@ fn read(args: &Convert, session: &Session) -> Outcome {
             Some(Ok(array)) => Some(array.clone()),
             None => None,
         };
-        let dimensions = array.as_ref().and_then(|array| array.dimensions().map(<[String]>::to_vec));
         let new = match array {
             None => New::Group,
             Some(array) => {
                 let (mut info, limits) = (array.info(), session.options().limits);
-                match rules.element(&info.element) {
-                    Fit::Whole => {}
-                    // The same bytes under the name that the format has for them, such as HDF5's truth values.
-                    Fit::Alias(element) => info.element = element,
-                    Fit::Changed(_) | Fit::No => {
-                        lost.push(format!("{}: elements of type {}", node.path, info.element));
-                        continue;
-                    }
+                let Some(element) = alike(&rules, &info.element) else {
+                    lost.push(format!("{}: elements of type {}", node.path, info.element));
+                    continue;
+                };
+                info.element = element;
+                let unfit = array.unfit_text(&limits, |text| rules.text(text)).map_err(failed)?;
+                if let Some(text) = unfit {
+                    lost.push(format!("{}: the text {:?}", node.path, String::from_utf8_lossy(&text)));
+                    continue;
                 }
                 New::Array(Elements::new(info, move |slab, out| array.read(slab, &limits, out)))
             }
@@ -161,13 +161,17 @@ fn read(args: &Convert, session: &Session) -> Outcome {
             None => continue,
         };
         groups.insert(&node.path, handle);
-        attributes(node, dimensions, &mut |name, value| {
-            match value {
-                Ok(value) => sink.attribute(handle, &Name::from(name), &value).map_err(failed)?,
-                Err(reason) => lost.push(format!("{}: the attribute {name}: {reason}", node.path)),
+        for (name, value) in attributes(node) {
+            let mut lose =
+                |reason: String| lost.push(format!("{}: the attribute {name}: {reason}", node.path));
+            match value.and_then(|value| fitted(&rules, value)) {
+                Ok(value) => match sink.attribute(handle, &Name::from(name), &value) {
+                    Err(Error::Unsupported { what, .. }) => lose(what.into_owned()),
+                    done => done.map_err(failed)?,
+                },
+                Err(reason) => lose(reason),
             }
-            Ok(())
-        })?;
+        }
     }
     if let (Some(first), false) = (lost.first(), args.lossy) {
         let what = format!("what {format} does not get: {first} (--lossy leaves out {} objects)", lost.len());
@@ -179,18 +183,54 @@ fn read(args: &Convert, session: &Session) -> Outcome {
     Ok(Answer::of(true))
 }
 
-/// What takes an attribute, or the reason why there is none.
-type Put<'p> = dyn FnMut(&str, Result<AttributeValue, String>) -> Outcome<()> + 'p;
+/// Returns the type under which a format has the same bytes, such as the truth values of HDF5; `None` if it has none.
+fn alike(rules: &Rules, element: &ElementType) -> Option<ElementType> {
+    match rules.element(element) {
+        Fit::Whole => Some(element.clone()),
+        Fit::Alias(element) => Some(element),
+        Fit::Changed(_) | Fit::No => None,
+    }
+}
 
-/// The attributes of an object, and the names of its dimensions.
-fn attributes(node: &Node, dimensions: Option<Vec<String>>, put: &mut Put<'_>) -> Outcome<()> {
-    for (name, value) in &node.attributes {
-        put(name, attribute(value))?;
+/// An attribute as a format can hold it.
+fn fitted(rules: &Rules, mut value: AttributeValue) -> Result<AttributeValue, String> {
+    let no = || format!("elements of type {}", value.element);
+    let element = alike(rules, &value.element).ok_or_else(no)?;
+    if let (ElementType::Text, Ok(data)) = (&element, &value.data) {
+        for text in Decoder::new(&element, data) {
+            if let Datum::Text(text) = text.map_err(|error| error.to_string())?
+                && !rules.text(text)
+            {
+                return Err(format!("the text {:?}", String::from_utf8_lossy(text)));
+            }
+        }
     }
-    match dimensions.filter(|names| !names.is_empty() && !node.attributes.contains_key(DIMENSIONS)) {
-        Some(names) => put(DIMENSIONS, Ok(texts(&names, Some(names.len() as u64)))),
-        None => Ok(()),
+    value.element = element;
+    Ok(value)
+}
+
+/// The attributes of an object, and the names of its dimensions; for each its value, or the reason why there is none.
+fn attributes(node: &Node) -> Vec<(&str, Result<AttributeValue, String>)> {
+    let array = node.array.as_ref().and_then(|array| array.as_ref().ok());
+    let mut all: Vec<_> = node
+        .attributes
+        .iter()
+        .map(|(name, value)| {
+            let marked = array.filter(|_| name == "_FillValue").and_then(|array| mark(array, value));
+            (name.as_str(), marked.map_or_else(|| attribute(value), Ok))
+        })
+        .collect();
+    let dimensions = array.and_then(StoredArray::dimensions).filter(|names| !names.is_empty());
+    if let (Some(names), false) = (dimensions, node.attributes.contains_key(DIMENSIONS)) {
+        all.push((DIMENSIONS, Ok(texts(names, Some(names.len() as u64)))));
     }
+    all
+}
+
+/// The mark of missing values, which netCDF has in the type of the array.
+fn mark(array: &StoredArray, value: &Value) -> Option<AttributeValue> {
+    let data = array.mark(value)?;
+    Some(AttributeValue { element: array.info().element, shape: Some(Vec::new()), data: Ok(data) })
 }
 
 /// A value of JSON: a text, a number, a boolean, or a list of values of one kind.
@@ -211,13 +251,24 @@ fn attribute(value: &Value) -> Result<AttributeValue, String> {
     if let Some(found) = all.iter().map(Value::as_i64).collect::<Option<Vec<_>>>() {
         return Ok(one(ElementType::Int(8), found.iter().flat_map(|n| n.to_le_bytes()).collect(), count));
     }
-    if let Some(found) = all.iter().map(Value::as_f64).collect::<Option<Vec<_>>>() {
+    if let Some(found) = all.iter().map(Value::as_u64).collect::<Option<Vec<_>>>() {
+        return Ok(one(ElementType::UInt(8), found.iter().flat_map(|n| n.to_le_bytes()).collect(), count));
+    }
+    // A cast of a whole number may round it.
+    let exact = |value: &Value| {
+        let number = value.as_f64()?;
+        let same = value.as_i64().is_none_or(|whole| number as i128 == i128::from(whole))
+            && value.as_u64().is_none_or(|whole| number as i128 == i128::from(whole));
+        same.then_some(number)
+    };
+    let found = all.iter().map(exact).collect::<Option<Vec<_>>>();
+    if let Some(found) = found.filter(|_| all.iter().any(Value::is_f64)) {
         return Ok(one(ElementType::F64, found.iter().flat_map(|n| n.to_le_bytes()).collect(), count));
     }
     if let Some(found) = all.iter().map(Value::as_bool).collect::<Option<Vec<_>>>() {
         return Ok(one(ElementType::Bool, found.iter().map(|flag| u8::from(*flag)).collect(), count));
     }
-    Err("its value is neither a text nor numbers".into())
+    Err("its value is neither a text nor numbers of one type".into())
 }
 
 fn texts(all: &[String], count: Option<u64>) -> AttributeValue {
