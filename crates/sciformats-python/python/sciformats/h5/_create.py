@@ -121,7 +121,6 @@ class Wanted:
             return ("external" if options.get("external") else "chosen"), None, None
         if maxshape is True:
             maxshape = (None,) * len(self.shape)
-        plain = isinstance(maxshape, (int, np.integer))
         if maxshape is not None:
             maxshape = _tuple(maxshape)
             if len(maxshape) != len(self.shape):
@@ -129,7 +128,7 @@ class Wanted:
             if any(most is not None and most < n for most, n in zip(maxshape, self.shape)):
                 raise ValueError("shape is larger than maxshape")
         if isinstance(chunks, bool) or chunks is None:
-            grows = maxshape is not None and (plain or maxshape != self.shape) and not options.get("external")
+            grows = maxshape is not None and not options.get("external")
             if chunks is False and (wants or grows):
                 raise ValueError("Chunked format required for given storage options")
             automatic = bool(chunks) or wants or grows
