@@ -217,10 +217,13 @@ def _compression(compression: Any, opts: Any, unknown: bool) -> tuple[int, list[
         if pixels % 2 or not 0 < pixels <= 32:
             raise ValueError("Szip pixels-per-block must be an even number of at most 32")
         return number, [32 if mode == "nn" else 4, int(pixels)]
-    known = (32001, 32004, 32008, 32015, 32026, 307)
+    known = (305, 307, 32001, 32003, 32004, 32008, 32013, 32015, 32018, 32020, 32022, 32023, 32026)
     if number not in known and not unknown:
         word = "Invalid filter" if number < 0 else "Unknown compression filter"
         raise ValueError(f"{word} number: {number}")
+    if number == 32013 and not opts:
+        # The default of the plug-in: the expert mode with the bounds of zfp itself, the least exponent being -1074.
+        opts = (4, 0, 1, 16658, 64, (1 << 32) - 1074)
     return number, [int(value) for value in (opts or ())]
 
 

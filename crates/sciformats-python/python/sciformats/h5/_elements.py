@@ -52,10 +52,10 @@ class DatasetWriting:
         self._write_ranges([(0, n, 1) for n in wanted.shape], array, described)
 
     def _write_ranges(self, ranges: list[_index.Range], array: NDArray[Any], described: Any = None) -> None:
-        if described is None:
-            described = self._node.datatype()
-        items = _encode.elements(array, described, self)
-        self._file_of.change("write", self._place, ranges, described, items)
+        # The file may have a type of which its description lacks something.
+        stored = self._node.stored_type() if described is None else described
+        items = _encode.elements(array, self._node.datatype() if described is None else described, self)
+        self._file_of.change("write", self._place, ranges, stored, items)
         if self._outside is None:
             self._outside = bool(self._node.external())
         if self._outside:
