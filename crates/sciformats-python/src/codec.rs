@@ -119,8 +119,10 @@ fn rows(slab: &Slab) -> impl Iterator<Item = Range<u64>> {
     let row = slab.ranges().last().map_or(1, |range| range.count).max(1);
     let runs: Vec<_> = slab.runs().collect();
     runs.into_iter().flat_map(move |run| {
-        let (from, len) = (run.from, run.len);
-        (0..len / row).map(move |n| from + n * row..from + (n + 1) * row)
+        // Elements that are not neighbours are ranges of their own, as are those of a box that is one element wide.
+        let width = if run.step == 1 { row } else { 1 };
+        let (from, step) = (run.from, if run.step == 1 { row } else { run.step });
+        (0..run.len / width).map(move |n| from + n * step..from + n * step + width)
     })
 }
 

@@ -29,7 +29,7 @@ mod _sciformats {
     #[pymodule_export]
     use crate::file::{Array, File};
     #[pymodule_export]
-    use crate::hdf5::{Edit, Node, edit_hdf5, open_hdf5, open_hdf5_url};
+    use crate::hdf5::{Edit, Node, Stored, edit_hdf5, open_hdf5, open_hdf5_url};
     #[pymodule_export]
     use crate::program::run;
     #[pymodule_export]

@@ -17,6 +17,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::item::{self, Given};
+use super::stored::Stored;
 use super::types;
 use super::{Home, Node};
 use crate::error::raise;
@@ -144,6 +145,7 @@ pub(crate) fn edit_hdf5(py: Python<'_>, path: PathBuf, opening: Opening) -> PyRe
             new.finish()?;
         }
         let reading = hdf5_pure::OpenOptions::default()
+            .with_registry(sciformats::filters::hdf5())
             .with_external(hdf5_pure::options::External::Anywhere)
             .with_missing(hdf5_pure::options::MissingSources::Filled);
         let options = EditOptions::default().with_track_order(tracked).with_reading(reading);
@@ -261,16 +263,19 @@ impl Edit {
         })
     }
 
-    /// Writes elements of a dataset: their bytes, or a list of [`Item`]s.
+    /// Writes elements of a dataset: their bytes, or a list of [`Item`]s. The type is that of the dataset, or its description.
     fn write(
         &self,
         py: Python<'_>,
         object: (u64, String),
         ranges: Ranges,
-        described: &Bound<'_, PyAny>,
+        datatype: &Bound<'_, PyAny>,
         elements: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let datatype = types::parse(described)?;
+        let datatype = match datatype.cast::<Stored>() {
+            Ok(stored) => stored.get().0.clone(),
+            Err(_) => types::parse(datatype)?,
+        };
         let elements = item::of(elements)?;
         self.change(py, |state| {
             let id = state.id(object)?;
@@ -478,6 +483,11 @@ fn filters(of: &[(u16, Vec<i64>)], datatype: &hdf5_pure::Datatype) -> PyResult<F
             }
             6 => filters.scale_offset(),
             32000 => filters.lzf(),
+            // The plug-in of bitshuffle puts its version and the size of an element before what the caller says.
+            32008 if values.len() <= 3 => {
+                let asked = values.iter().map(|&value| unsigned(value)).collect::<PyResult<Vec<_>>>()?;
+                filters.custom(*id, [vec![0, 4, datatype.size], asked].concat())
+            }
             _ => filters.custom(*id, values.iter().map(|&value| unsigned(value)).collect::<PyResult<_>>()?),
         };
     }

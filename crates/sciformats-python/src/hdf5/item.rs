@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyInt, PyList, PyTuple};
 
-use super::types;
+use super::{stored, types};
 
 /// An element, or several.
 pub(crate) enum Item {
@@ -54,7 +54,11 @@ pub(crate) fn put(datatype: &Datatype, item: &Item, to: &mut Encoder<'_>) -> Res
         (Class::VariableLength(VariableLength::Sequence(base)), Item::Bytes(bytes)) => {
             let size = usize::try_from(base.size).unwrap_or(usize::MAX); // a bound: no element is that large
             match bytes.len().checked_rem(size) {
-                Some(0) => to.sequence(bytes.len() / size.max(1), bytes),
+                Some(0) if types::is_direct(base) => {
+                    let mut bytes = bytes.to_vec();
+                    stored::pad(base, &mut bytes);
+                    to.sequence(bytes.len() / size.max(1), &bytes)
+                }
                 _ => wrong(),
             }
         }
@@ -70,13 +74,38 @@ pub(crate) fn put(datatype: &Datatype, item: &Item, to: &mut Encoder<'_>) -> Res
             Err(Error::unsupported("writing references of the type that HDF5 1.12 introduced"))
         }
         (Class::Compound(members), Item::List(items)) if members.len() == items.len() => {
-            members.iter().zip(items).try_for_each(|(member, item)| put(&member.datatype, item, to))
+            let mut parts: Vec<_> = members.iter().zip(items).collect();
+            parts.sort_by_key(|(member, _)| member.offset);
+            // Between the members there may be bytes that mean nothing.
+            let mut end = 0;
+            let gap = |from: u32, at: u32| {
+                let len = at.checked_sub(from).and_then(|len| usize::try_from(len).ok());
+                len.map(|len| vec![0; len])
+                    .ok_or_else(|| Error::usage("compound", "has members that overlap"))
+            };
+            for (member, item) in parts {
+                to.bytes(&gap(end, member.offset)?);
+                put(&member.datatype, item, to)?;
+                end = member.offset.saturating_add(member.datatype.size); // a bound: such a compound has no room
+            }
+            to.bytes(&gap(end, datatype.size)?);
+            Ok(())
         }
         (Class::Array { base, .. }, Item::List(items)) => {
             items.iter().try_for_each(|item| put(base, item, to))
         }
         (_, Item::Bytes(bytes)) if types::is_direct(datatype) => {
-            to.bytes(bytes);
+            if stored::is_padded(datatype) {
+                let mut bytes = bytes.to_vec();
+                stored::pad(datatype, &mut bytes);
+                to.bytes(&bytes);
+            } else {
+                to.bytes(bytes);
+            }
+            Ok(())
+        }
+        (_, Item::Bytes(bytes)) if stored::is_number(datatype) => {
+            to.bytes(&stored::number(datatype, bytes)?);
             Ok(())
         }
         _ => wrong(),

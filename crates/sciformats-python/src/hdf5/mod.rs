@@ -4,9 +4,11 @@
 mod edit;
 mod item;
 mod key;
+mod stored;
 mod types;
 
 pub(crate) use edit::{Edit, edit_hdf5};
+pub(crate) use stored::Stored;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -292,10 +294,15 @@ impl Node {
         }
     }
 
+    /// Returns the type of a dataset's elements for those who write them.
+    fn stored_type(&self) -> PyResult<Stored> {
+        Ok(Stored(self.dataset()?.datatype().clone()))
+    }
+
     /// Returns whether [`read`](Self::read) returns the stored bytes of elements.
     #[getter]
     fn direct(&self) -> PyResult<bool> {
-        Ok(types::is_direct(self.dataset()?.datatype()))
+        Ok(is_plain(self.dataset()?.datatype()))
     }
 
     /// Returns the shape and the maximum shape (`None` means unlimited); the result is `None` for a null
@@ -379,7 +386,9 @@ impl Node {
         let dataset = self.dataset()?;
         let Fill::Value(bytes) = &self.ok(dataset.fill_value())?.value else { return Ok(None) };
         if types::is_direct(dataset.datatype()) {
-            return Ok(Some(bytes.clone().into_pyarray(py).into_any()));
+            let mut bytes = bytes.clone();
+            stored::unpad(dataset.datatype(), &mut bytes);
+            return Ok(Some(bytes.into_pyarray(py).into_any()));
         }
         let canonical = self.ok(dataset.fill_canonical())?;
         canonical.map(|bytes| self.objects(py, dataset.datatype(), &bytes)).transpose()
@@ -429,7 +438,8 @@ impl Node {
         let dataset = self.dataset()?;
         let slab = self.ok(selected(&dataset, ranges))?;
         if types::is_direct(dataset.datatype()) {
-            let bytes = self.ok(py.detach(|| dataset.read_raw(&slab)))?;
+            let mut bytes = self.ok(py.detach(|| dataset.read_raw(&slab)))?;
+            stored::unpad(dataset.datatype(), &mut bytes);
             return Ok(bytes.into_pyarray(py).into_any());
         }
         let bytes = self.ok(py.detach(|| dataset.read_canonical(&slab)))?;
@@ -446,7 +456,7 @@ impl Node {
         dtype: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let dataset = self.dataset()?;
-        if !types::is_direct(dataset.datatype()) {
+        if !is_plain(dataset.datatype()) {
             return Ok(None);
         }
         let Some(key::Selected { ranges, shape }) = key::selected(key, dataset.shape())? else {
@@ -552,7 +562,9 @@ impl Node {
         let data = if shape.is_none() {
             py.None().into_bound(py)
         } else if direct {
-            self.ok(of.raw())?.to_vec().into_pyarray(py).into_any()
+            let mut bytes = self.ok(of.raw())?.to_vec();
+            stored::unpad(datatype, &mut bytes);
+            bytes.into_pyarray(py).into_any()
         } else {
             self.objects(py, datatype, &self.ok(of.canonical())?)?
         };
@@ -583,6 +595,11 @@ type Filter = (u16, Option<String>, bool, Vec<u32>);
 /// The first element of a chunk, the filters that were skipped, the offset in the file, and the number of
 /// bytes.
 type Chunk = (Vec<u64>, u32, u64, u64);
+
+/// Returns whether the stored bytes of elements are those that NumPy has.
+fn is_plain(datatype: &hdf5_pure::Datatype) -> bool {
+    types::is_direct(datatype) && !stored::is_padded(datatype)
+}
 
 /// Returns an address as an offset from the start of the file.
 fn placed(base: u64, address: Address) -> PyResult<u64> {

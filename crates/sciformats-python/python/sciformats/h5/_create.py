@@ -121,7 +121,6 @@ class Wanted:
             return ("external" if options.get("external") else "chosen"), None, None
         if maxshape is True:
             maxshape = (None,) * len(self.shape)
-        plain = isinstance(maxshape, (int, np.integer))
         if maxshape is not None:
             maxshape = _tuple(maxshape)
             if len(maxshape) != len(self.shape):
@@ -129,7 +128,7 @@ class Wanted:
             if any(most is not None and most < n for most, n in zip(maxshape, self.shape)):
                 raise ValueError("shape is larger than maxshape")
         if isinstance(chunks, bool) or chunks is None:
-            grows = maxshape is not None and (plain or maxshape != self.shape) and not options.get("external")
+            grows = maxshape is not None and not options.get("external")
             if chunks is False and (wants or grows):
                 raise ValueError("Chunked format required for given storage options")
             automatic = bool(chunks) or wants or grows
@@ -218,10 +217,13 @@ def _compression(compression: Any, opts: Any, unknown: bool) -> tuple[int, list[
         if pixels % 2 or not 0 < pixels <= 32:
             raise ValueError("Szip pixels-per-block must be an even number of at most 32")
         return number, [32 if mode == "nn" else 4, int(pixels)]
-    known = (32001, 32004, 32008, 32015, 32026, 307)
+    known = (305, 307, 32001, 32003, 32004, 32008, 32013, 32015, 32018, 32020, 32022, 32023, 32026)
     if number not in known and not unknown:
         word = "Invalid filter" if number < 0 else "Unknown compression filter"
         raise ValueError(f"{word} number: {number}")
+    if number == 32013 and not opts:
+        # The default of the plug-in: the expert mode with the bounds of zfp itself, the least exponent being -1074.
+        opts = (4, 0, 1, 16658, 64, (1 << 32) - 1074)
     return number, [int(value) for value in (opts or ())]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sciformats import _index
-from sciformats.h5 import _objects, _regions, _selection, _types
+from sciformats.h5 import _convert, _objects, _regions, _selection, _types
 from sciformats.h5._dims import DimensionManager, is_scale
 from sciformats.h5._elements import DatasetWriting
 from sciformats.h5._identifiers import ObjectID, Properties
@@ -201,6 +201,10 @@ class Dataset(DatasetWriting, HLObject):
         """The shape, or ``None`` for a null dataspace."""
         extent = self._extent()
         return None if extent is None else tuple(extent[0])
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self.resize(shape)
 
     @property
     def maxshape(self) -> tuple[int | None, ...] | None:
@@ -446,7 +450,7 @@ class Dataset(DatasetWriting, HLObject):
         to = dest[... if dest_sel is None else dest_sel]
         if to.size != found.size:
             raise TypeError(f"{found.size} elements cannot be read into {to.size}")
-        dest[... if dest_sel is None else dest_sel] = found.reshape(to.shape)
+        dest[... if dest_sel is None else dest_sel] = _convert.read_as(found, dest.dtype).reshape(to.shape)
 
     def iter_chunks(self, sel: Any = None) -> Iterator[tuple[slice, ...]]:
         """Iterate over slices of whole chunks that cover the dataset, or the part that slices select."""
@@ -495,7 +499,7 @@ class Dataset(DatasetWriting, HLObject):
         if self.shape is None:
             raise TypeError("Empty datasets have no numpy representation")
         array = np.asarray(self[()])
-        return array if dtype is None else array.astype(dtype, copy=False)
+        return array if dtype is None else _convert.read_as(array, np.dtype(dtype))
 
     def __repr__(self) -> str:
         if self._file_of.is_closed:
@@ -557,7 +561,8 @@ class AstypeView(_View):
         if self._dtype.kind == "T":
             texts = np.vectorize(lambda item: item.decode(), otypes=[object])(np.asarray(found, object))
             return texts.astype(self._dtype)[()]
-        return found.astype(self._dtype) if hasattr(found, "astype") else np.asarray(found).astype(self._dtype)[()]
+        array = _convert.read_as(found, self._dtype)
+        return array if isinstance(found, np.ndarray) else array[()]
 
 
 class AsStrView(_View):
@@ -599,4 +604,8 @@ class FieldsView(_View):
     def __getitem__(self, key: Any) -> Any:
         parts = key if isinstance(key, tuple) else (key,)
         names = (self._names,) if isinstance(self._names, str) else tuple(self._names)
-        return self._dataset[(*names, *parts)]
+        chosen = tuple(part for part in parts if isinstance(part, str))
+        for name in chosen:
+            if name not in names:
+                raise ValueError(f"Field {name} does not appear in this type.")
+        return self._dataset[parts if chosen else (*names, *parts)]

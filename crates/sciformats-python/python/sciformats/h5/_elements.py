@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sciformats import _index
-from sciformats.h5 import _dims, _encode, _selection, _types
+from sciformats.h5 import _convert, _dims, _encode, _selection, _types
 
 
 class DatasetWriting:
@@ -51,12 +52,10 @@ class DatasetWriting:
         self._write_ranges([(0, n, 1) for n in wanted.shape], array, described)
 
     def _write_ranges(self, ranges: list[_index.Range], array: NDArray[Any], described: Any = None) -> None:
-        if described is None:
-            described = self._node.datatype()
-        if described[0] == "compound" and not _encode.is_direct(described):
-            described = ("compound", described[1], described[2])
-        items = _encode.elements(array, described, self)
-        self._file_of.change("write", self._place, ranges, described, items)
+        # The file may have a type of which its description lacks something.
+        stored = self._node.stored_type() if described is None else described
+        items = _encode.elements(array, self._node.datatype() if described is None else described, self)
+        self._file_of.change("write", self._place, ranges, stored, items)
         if self._outside is None:
             self._outside = bool(self._node.external())
         if self._outside:
@@ -67,20 +66,8 @@ class DatasetWriting:
         self._write_ranges([(0, n, 1) for n in self.shape or ()], self._converted(array))
 
     def _converted(self, array: NDArray[Any], dtype: np.dtype[Any] | None = None) -> NDArray[Any]:
-        """Return elements as the type of the dataset; integers that it cannot hold become the nearest that it can."""
-        dtype = (self.dtype if dtype is None else dtype).base
-        if array.dtype == dtype or dtype.kind == "O":
-            return array
-        if dtype.kind in "iu" and array.dtype.kind in "iuf" and not _types.check_enum_dtype(dtype):
-            info = np.iinfo(dtype)
-            if array.dtype.kind == "f":
-                array = np.nan_to_num(np.clip(array, float(info.min), float(info.max)), nan=0.0)
-            else:
-                own = np.iinfo(array.dtype)
-                array = np.clip(array, max(info.min, own.min), min(info.max, own.max))
-        if dtype.kind == "S" and array.dtype.kind in "OUT":
-            array = _encode._encoded(array)
-        return array.astype(dtype)
+        """Return elements as the type of the dataset."""
+        return _convert.converted(array, self.dtype if dtype is None else dtype)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._file_of.check_open()
@@ -97,7 +84,7 @@ class DatasetWriting:
             self._set_fields(whole, names, value)
             self._scatter(chosen, whole)
             return
-        array = self._shaped(value, chosen.shape)
+        array = self._shaped(value, chosen.shape, lambda: self._gathered(chosen))
         self._scatter(chosen, array)
 
     def _gathered(self, chosen: _selection.Chosen) -> NDArray[Any]:
@@ -109,19 +96,34 @@ class DatasetWriting:
             if self.dtype.names is None or name not in self.dtype.names:
                 raise ValueError(f"No such field for indexing: {name}")
         if len(names) == 1:
-            found = np.asarray(value)
-            if found.dtype.names is not None and names[0] in found.dtype.names and self.dtype[names[0]].names is None:
-                found = found[names[0]]
-            whole[names[0]] = found
+            field, own = self.dtype[names[0]], getattr(value, "dtype", None)
+            found = value
+            if own is not None and own.names is not None and names[0] in own.names and field.names is None:
+                found = value[names[0]]
+            elif own is None and field.names is not None:
+                found = np.asarray(value, field)
+            whole[names[0]] = _convert.converted(self._given(found, field), field, whole[names[0]])
             return
         found = np.asarray(value)
         if found.dtype.names is None or not set(names) <= set(found.dtype.names):
             found = np.asarray(value, [(name, self.dtype[name]) for name in names])
         for name in names:
-            whole[name] = found[name]
+            whole[name] = _convert.converted(found[name], self.dtype[name], whole[name])
 
-    def _shaped(self, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-        """Return a value as elements of the dataset with the shape of a selection."""
+    def _given(self, value: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return a value as an array, which still has to be converted if it was one. Single numbers must fit the type."""
+        if dtype.kind == "S" and isinstance(value, np.ndarray) and value.dtype.kind == "U":
+            raise TypeError(f"No conversion path for dtype: {value.dtype!r}")
+        if isinstance(value, (np.ndarray, np.void)) or dtype.kind == "O":
+            return np.asarray(value)
+        if dtype.kind == "S" or isinstance(value, (str, bytes)):
+            return _encode.as_type(value, dtype.base)
+        if hasattr(value, "__array__") and not isinstance(value, np.generic):
+            return np.asarray(value)
+        return _convert.exactly(value, dtype)
+
+    def _shaped(self, value: Any, shape: tuple[int, ...], old: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """Return a value as elements of the dataset with the shape of a selection, which are ``old`` before."""
         dtype = self.dtype
         inner = dtype.shape
         vlen = _types.check_vlen_dtype(dtype)
@@ -131,24 +133,13 @@ class DatasetWriting:
             array = np.asarray(value)
         elif dtype.kind == "O":
             array = _encode.as_type(value, dtype)
-        elif dtype.names is not None and not isinstance(value, np.ndarray):
+        elif dtype.names is not None and getattr(value, "dtype", None) is None:
             array = np.asarray(value, dtype)
         else:
-            if dtype.kind == "S" and isinstance(value, np.ndarray) and value.dtype.kind == "U":
-                raise TypeError(f"No conversion path for dtype: {value.dtype!r}")
-            if dtype.kind == "S" or isinstance(value, (str, bytes)):
-                array = _encode.as_type(value, dtype.base)
-            elif dtype.kind in "iu" and isinstance(value, (list, tuple, int)):
-                try:
-                    array = np.asarray(value, dtype.base)
-                except (OverflowError, TypeError, ValueError):
-                    array = np.asarray(value)
-            else:
-                array = np.asarray(value)
-            if array.dtype.kind in "OSU" and dtype.kind not in "SOV":
-                array = array.astype(dtype.base)
-            if array.dtype.names is not None and dtype.names is None:
-                raise TypeError(f"elements of type {array.dtype} cannot be stored as {dtype}")
+            array = self._given(value, dtype)
+            if _convert.lacks(array.dtype, dtype):
+                # The other fields stay as they are.
+                return _convert.converted(self._broadcast(array, shape), dtype, old())
             array = self._converted(array)
         if _encode.is_sequence(dtype) and array.shape == shape:
             return array
@@ -206,12 +197,12 @@ class DatasetWriting:
             return
         ranges, box = _index.box_of(mask)
         whole = np.array(self._ranges(ranges))
+        part = whole[mask[box]]
         if names:
-            part = whole[mask[box]]
             self._set_fields(part, names, value)
-            whole[mask[box]] = part
         else:
-            whole[mask[box]] = self._shaped(value, (count,))
+            part = self._shaped(value, (count,), lambda: part)
+        whole[mask[box]] = part
         self._write_ranges(ranges, whole)
 
     def write_direct(self, source: NDArray[Any], source_sel: Any = None, dest_sel: Any = None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sciformats.h5 import _types
+from sciformats.h5 import _convert, _types
 from sciformats.h5._types import Described
 
 
@@ -72,22 +72,13 @@ def is_sequence(dtype: np.dtype[Any]) -> bool:
     return base is not None and base is not str and base is not bytes
 
 
-def is_direct(described: Described) -> bool:
-    """Return whether the bytes of NumPy's elements are those of the file."""
-    word, *rest = described
-    if word in ("text", "vlen", "reference"):
-        return False
-    if word == "array":
-        return is_direct(rest[0])
-    if word == "compound":
-        return all(is_direct(member) for _, _, member in rest[1])
-    return True
+is_direct = _types.is_plain
 
 
 def elements(array: NDArray[Any], described: Described, of: Any) -> Any:
     """Return the elements of an array of the described type; ``of`` is an object of the file, for references."""
     if is_direct(described):
-        return np.ascontiguousarray(array).tobytes()
+        return _bytes(array, described)
     if described[0] == "array":
         inner = len(described[2])
         count = array.ndim - inner
@@ -108,14 +99,24 @@ def element(value: Any, described: Described, of: Any) -> Any:
         if is_direct(base):
             if isinstance(value, (int, float)) and value == 0:
                 return b""
-            return np.ascontiguousarray(value, _types.dtype_of(base)).tobytes()
+            return _bytes(value, base)
         items: Any = () if isinstance(value, int) and value == 0 else value
         return [element(each, base, of) for each in items]
     if word == "array" and not is_direct(described):
-        return [element(each, rest[0], of) for each in np.asarray(value, object).reshape(-1)]
+        items = value if isinstance(value, np.ndarray) else np.asarray(value, object)
+        return [element(each, rest[0], of) for each in items.reshape(-1)]
     if word == "compound" and not is_direct(described):
         return tuple(element(value[name], member, of) for name, _, member in rest[1])
-    return np.ascontiguousarray(value, _types.dtype_of(described)).tobytes()
+    return _bytes(value, described)
+
+
+def _bytes(value: Any, described: Described) -> bytes:
+    """Return the bytes of elements, which are little-endian if the file has a format of numbers that NumPy lacks."""
+    dtype = _types.dtype_of(described).base
+    array = _convert.converted(value, dtype) if isinstance(value, np.ndarray) else _convert.exactly(value, dtype)
+    if not is_direct(described):
+        array = array.astype("<f8" if dtype.kind == "f" else dtype.newbyteorder("<"))
+    return np.ascontiguousarray(array).tobytes()
 
 
 def _text(value: Any, utf8: bool = True) -> bytes:
@@ -248,15 +249,13 @@ def as_type(data: Any, dtype: np.dtype[Any] | None) -> NDArray[Any]:
     if dtype.kind == "S" and not isinstance(data, bytes):
         found = np.asarray(data)
         if found.dtype.kind in "UTO":
-            found = _encoded(found)
+            found = _convert.texts(found)
         return found.astype(dtype)
-    return np.asarray(data, dtype=dtype, order="C")
-
-
-def _encoded(texts: NDArray[Any]) -> NDArray[Any]:
-    """Return texts as bytes."""
-    items = [item.encode() if isinstance(item, str) else bytes(item) for item in texts.astype(object).reshape(-1)]
-    return np.array(items, dtype=bytes).reshape(texts.shape)
+    if isinstance(data, (np.ndarray, np.void)):
+        array = np.asarray(data)
+        old = None if dtype.names is None else np.zeros(array.shape, dtype)
+        return np.asarray(_convert.converted(array, dtype, old), dtype, order="C")
+    return np.asarray(_convert.exactly(data, dtype), dtype, order="C")
 
 
 def _of_sequences(data: Any, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -220,17 +220,17 @@ def _known(described: Described) -> np.dtype[Any]:
 def _dtype_of(described: Described) -> np.dtype[Any]:
     word, *rest = described
     if word == "int":
-        size, signed, order = rest
-        if size in (1, 2, 4, 8):
-            return np.dtype(f"{order}{'i' if signed else 'u'}{size}")
-        return np.dtype((np.void, size))
+        size, signed, order = rest[:3]
+        return _integer("i" if signed else "u", size, order)
     if word == "float":
-        size, order = rest
+        size, order = rest[:2]
+        if len(rest) > 2:
+            return _float(order, rest[2])
         return np.dtype(f"{order}f{size}") if size in (2, 4, 8) else np.dtype("<f8")
     if word == "bits":
-        size, order = rest
-        return np.dtype(f"{order}u{size}") if size in (1, 2, 4, 8) else np.dtype((np.void, size))
-    if word in ("string", "terminated"):
+        size, order = rest[:2]
+        return _integer("u", size, order)
+    if word in ("string", "terminated", "spaced"):
         return string_dtype("utf-8" if rest[1] else "ascii", rest[0])
     if word == "text":
         return string_dtype("utf-8" if rest[0] else "ascii")
@@ -255,6 +255,35 @@ def _dtype_of(described: Described) -> np.dtype[Any]:
     return np.dtype((np.void, rest[0]))
 
 
+def _integer(kind: str, size: int, order: str) -> np.dtype[Any]:
+    """Return the smallest type of integers with at least this many bytes."""
+    wide = next((n for n in (1, 2, 4, 8) if n >= size), None)
+    return np.dtype((np.void, size)) if wide is None else np.dtype(f"{order}{kind}{wide}")
+
+
+def _float(order: str, layout: tuple[int, ...]) -> np.dtype[Any]:
+    """Return the smallest type that holds all numbers of an unusual format."""
+    _, _, _, _, exponent, _, mantissa, bias, _ = layout
+    for size in (2, 4):
+        info = np.finfo(f"f{size}")
+        if mantissa <= info.nmant and (1 << exponent) - bias - 1 <= info.maxexp and 1 - bias >= info.minexp:
+            return np.dtype(f"{'>' if order == '>' else '<'}f{size}")
+    return np.dtype(f"{'>' if order == '>' else '<'}f8")
+
+
+def is_plain(described: Described) -> bool:
+    """Return whether elements are bytes that NumPy understands, apart from the padding of texts."""
+    word, *rest = described
+    if word in ("text", "vlen", "reference"):
+        return False
+    if word in ("array", "enum", "complex"):
+        return is_plain(rest[0])
+    if word == "compound":
+        return all(is_plain(member) for _, _, member in rest[1])
+    # What follows these words says which bits of unusual numbers count.
+    return len(rest) <= {"int": 3, "float": 2, "bits": 2}.get(word, len(rest))
+
+
 def _opaque(size: int, tag: str) -> np.dtype[Any]:
     if tag.startswith("NUMPY:"):
         return np.dtype(np.dtype(tag[6:]), metadata={"h5py_opaque": True})
@@ -264,12 +293,13 @@ def _opaque(size: int, tag: str) -> np.dtype[Any]:
 def _compound(size: int, members: list[tuple[str, int, Described]]) -> np.dtype[Any]:
     names = [name for name, _, _ in members]
     types = [dtype_of(member) for _, _, member in members]
-    floats = all(dtype.kind == "f" for dtype in types)
+    plain = all(is_plain(member) for _, _, member in members)
+    floats = plain and all(dtype.kind == "f" for dtype in types)
     if names == ["r", "i"] and floats and types[0] == types[1] and types[0].itemsize in (4, 8):
         if size == 2 * types[0].itemsize and members[0][1] == 0:
             return np.dtype(f"{types[0].byteorder.replace('=', '<')}c{size}")
-    if any(dtype.hasobject for dtype in types):
-        # Objects are pointers in memory, whose size differs from that of the elements in the file.
+    if not plain:
+        # Objects are pointers in memory, and unusual numbers are larger there than in the file.
         return np.dtype(list(zip(names, types)))
     offsets = [offset for _, offset, _ in members]
     return np.dtype({"names": names, "formats": types, "offsets": offsets, "itemsize": size})
@@ -321,4 +351,6 @@ def _item(item: Any, described: Described) -> Any:
         return tuple(_item(each, member) for each, (_, _, member) in zip(item, rest[1]))
     if word == "array":
         return [_item(each, rest[0]) for each in item]
+    if word == "bits" and isinstance(item, bytes):
+        return int.from_bytes(item, "little")
     return item

@@ -73,6 +73,7 @@ _CLASSES = {
     "time": TIME,
     "string": STRING,
     "terminated": STRING,
+    "spaced": STRING,
     "text": STRING,
     "bits": BITFIELD,
     "opaque": OPAQUE,
@@ -83,6 +84,8 @@ _CLASSES = {
     "array": ARRAY,
     "complex": COMPLEX,
 }
+
+_PADDINGS = {"terminated": STR_NULLTERM, "string": STR_NULLPAD, "spaced": STR_SPACEPAD}
 
 
 class TypeID:
@@ -112,26 +115,26 @@ class TypeID:
             return 16
         if word == "reference":
             return 12 if rest[0] == "region" else 8
-        if word in ("int", "float", "string", "terminated", "opaque", "bits", "compound", "time"):
+        if word in ("int", "float", "string", "terminated", "spaced", "opaque", "bits", "compound", "time"):
             return int(rest[0])
         return self.dtype.itemsize
 
     def set_size(self, size: int) -> None:
         """Set the length of strings."""
-        if self.described[0] not in ("string", "terminated"):
+        if self.described[0] not in _PADDINGS:
             raise TypeError("only the size of strings can be set")
         self.described = (self.described[0], size, self.described[2])
 
     def get_strpad(self) -> int:
         """Return how strings of fixed length end."""
-        return STR_NULLTERM if self.described[0] == "terminated" else STR_NULLPAD
+        return _PADDINGS.get(self.described[0], STR_NULLPAD)
 
     def set_strpad(self, pad: int) -> None:
-        """Set how strings of fixed length end: in a NUL that is part of them, or filled with NULs."""
-        words = {STR_NULLTERM: "terminated", STR_NULLPAD: "string"}
+        """Set how strings of fixed length end: in a NUL that is part of them, or filled with NULs or spaces."""
+        words = {number: word for word, number in _PADDINGS.items()}
         if pad not in words:
-            raise NotImplementedError("strings that are filled with spaces are not written")
-        if self.described[0] in ("string", "terminated"):
+            raise ValueError("strings end in a NUL, or are filled with NULs or spaces")
+        if self.described[0] in _PADDINGS:
             self.described = (words[pad], *self.described[1:])
 
     def commit(self, loc: Any, name: bytes, lcpl: Any = None, tcpl: Any = None) -> None:
@@ -157,7 +160,7 @@ class TypeID:
 
     def get_cset(self) -> int:
         """Return the encoding of strings."""
-        if self.described[0] not in ("string", "terminated", "text"):
+        if self.described[0] not in (*_PADDINGS, "text"):
             raise TypeError("the type is no string")
         return CSET_UTF8 if self.described[-1] else CSET_ASCII
 
@@ -284,6 +287,7 @@ def of(described: _types.Described, committed: bool = False) -> TypeID:
         "time": TypeTimeID,
         "string": TypeStringID,
         "terminated": TypeStringID,
+        "spaced": TypeStringID,
         "text": TypeStringID,
         "bits": TypeBitfieldID,
         "opaque": TypeOpaqueID,

@@ -1,0 +1,147 @@
+"""Elements as another type, by the rules of HDF5 and not by those of NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sciformats.h5 import _types
+
+
+def converted(
+    array: NDArray[Any], dtype: np.dtype[Any], old: NDArray[Any] | None = None, whole: bool = True
+) -> NDArray[Any]:
+    """Return an array as another type: numbers that an integer cannot hold become the nearest that it can.
+
+    Fields of compounds have the same name in both types. Those that the array lacks are taken from ``old``. Fields that only the array
+    has are an error if ``whole`` is true, and are left out otherwise.
+
+    Raises
+    ------
+    TypeError
+        If elements of the one type never are elements of the other.
+    """
+    dtype, array = dtype.base, np.asarray(array)
+    own = array.dtype
+    if own == dtype or dtype.kind == "O":
+        return array
+    if dtype.names is not None:
+        return _records(array, dtype, old, whole)
+    if own.names is not None or not _has_path(own, dtype):
+        raise TypeError(f"No conversion path for dtype: elements of type {own} cannot be stored as {dtype}")
+    if dtype.kind == "S" and own.kind in "OUT":
+        array = texts(array)
+    elif dtype.kind in "iu" and own.kind in "iu":
+        array = _nearest(array, dtype)
+    elif dtype.kind in "iu" and own.kind == "f":
+        array = _truncated(array, dtype)
+    # Floats beyond the range of a smaller type become infinite, as in HDF5.
+    with np.errstate(over="ignore", invalid="ignore"):
+        # An operation on an array without dimensions may have made a scalar of it, whose bytes never are in the other order.
+        return np.asarray(array).astype(dtype)
+
+
+def exactly(value: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return a number or nested lists of numbers as an array of a type, which must be able to hold them; fractions are cut off.
+
+    Raises
+    ------
+    OverflowError
+        If a number is beyond the integers of the type.
+    TypeError
+        If a complex number would lose a part.
+    ValueError
+        If an integer would be NaN.
+    """
+    dtype = dtype.base
+    found = np.asarray(value)
+    if found.dtype.kind == "c" and dtype.kind in "biuf":
+        raise TypeError(f"a complex number cannot be stored as {dtype}")
+    if dtype.kind in "iu" and found.dtype.kind in "iuf" and found.size:
+        least, most = found.min(), found.max()
+        if np.isnan(most):
+            raise ValueError(f"NaN cannot be stored as {dtype}")
+        info = np.iinfo(dtype)
+        if np.isinf(least) or np.isinf(most) or int(least) < info.min or int(most) > info.max:
+            raise OverflowError(f"numbers from {least} to {most} cannot be stored as {dtype}")
+    return np.asarray(value, dtype)
+
+
+def read_as(array: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return elements that were read as another type."""
+    array = np.asarray(array)
+    numbers = dtype.base.kind in "biufc" and array.dtype.kind in "biufc"
+    if numbers or (dtype.names is not None and array.dtype.names is not None):
+        return converted(array, dtype, np.zeros(array.shape, dtype.base), whole=False)
+    found: NDArray[Any] = array.astype(dtype, copy=False)
+    return found
+
+
+def lacks(own: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
+    """Return whether compounds of the first type have not all fields of the second."""
+    if own.names is None or dtype.names is None:
+        return False
+    return any(name not in own.names or lacks(own[name].base, dtype[name].base) for name in dtype.names)
+
+
+def texts(array: NDArray[Any]) -> NDArray[Any]:
+    """Return texts as bytes."""
+    items = [item.encode() if isinstance(item, str) else bytes(item) for item in array.astype(object).reshape(-1)]
+    return np.array(items, dtype=bytes).reshape(array.shape)
+
+
+def _has_path(own: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
+    """Return whether nothing but digits and range is lost."""
+    named = _types.check_enum_dtype(dtype) is not None
+    if dtype.kind in "iu":
+        return own.kind in "Obiu" or (own.kind == "f" and not named)
+    if dtype.kind == "f":
+        return own.kind in "Obiuf"
+    if dtype.kind == "b":
+        return own.kind in "Obiu"
+    if dtype.kind == "c":
+        return own.kind in "Obiufc"
+    if dtype.kind == "S":
+        return own.kind in "OSUT"
+    return True
+
+
+def _nearest(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    info, own = np.iinfo(dtype), np.iinfo(array.dtype)
+    if info.min <= own.min and own.max <= info.max:
+        return array
+    found: NDArray[Any] = np.clip(array, max(info.min, own.min), min(info.max, own.max))
+    return found
+
+
+def _truncated(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    info = np.iinfo(dtype)
+    # The limits of 64 bits are rounded up to floats that are beyond them, and floats of 16 bits do not reach most limits.
+    wide = array if array.dtype.itemsize >= 8 else array.astype(np.float64)
+    low, high = float(info.min), float(info.max)
+    with np.errstate(invalid="ignore"):
+        found = np.array(wide).astype(dtype)
+    found[wide >= high] = info.max
+    found[wide <= low] = info.min
+    found[np.isnan(wide)] = 0
+    return found
+
+
+def _records(array: NDArray[Any], dtype: np.dtype[Any], old: NDArray[Any] | None, whole: bool) -> NDArray[Any]:
+    names, given = dtype.names or (), array.dtype.names
+    # As in h5py, a number becomes that of all fields.
+    parts = {name: array for name in names} if given is None else {name: array[name] for name in given}
+    unknown = [name for name in parts if name not in names]
+    if (unknown and whole) or len(unknown) == len(parts):
+        raise TypeError(f"the fields of the elements are {', '.join(parts)}, but those of the dataset are {', '.join(names)}")
+    missing = [name for name in names if name not in parts]
+    if missing and old is None:
+        raise TypeError(f"the field {missing[0]} is missing")
+    found = np.empty(array.shape, dtype) if old is None else np.array(old, dtype)
+    for name in names:
+        if name in parts:
+            part = found[name] if old is not None else None
+            found[name] = converted(parts[name], dtype[name], part, whole)
+    return found
