@@ -137,12 +137,15 @@ fn fixed(
     Ok((dtype, out))
 }
 
+/// Takes the number and the bytes of a field.
+type VisitField<'a> = dyn FnMut(usize, &[u8]) -> Result<(), String> + 'a;
+
 /// Calls `visit` with the number and the bytes of each field of canonical records.
 fn each_field(
     leaves: &[Option<u64>],
     data: &[u8],
     elements: u64,
-    visit: &mut dyn FnMut(usize, &[u8]) -> Result<(), String>,
+    visit: &mut VisitField<'_>,
 ) -> Result<(), String> {
     let mut rest = data;
     for _ in 0..elements {
