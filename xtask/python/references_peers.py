@@ -162,7 +162,8 @@ def by_program(path, wanted):
     out = path.with_suffix(".json")
     codecs = ["--codecs"] if os.environ.get("SCIFORMATS_CODECS") else []
     done = subprocess.run([PROGRAM, "references", str(path), "-o", str(out), "--force", "--json", *codecs], capture_output=True, text=True)
-    told = {line["path"]: line for line in map(json.loads, done.stderr.splitlines())}
+    lines = map(json.loads, done.stderr.splitlines())
+    told = {line["path"]: line for line in lines if "treatment" in line}
     word = told["/v"]["treatment"]
     if word == "refused":
         return "refused"

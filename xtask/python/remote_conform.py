@@ -340,6 +340,20 @@ def from_nginx(bench, folder):
                 return 1
             return work
 
+        def anew(name, *options):
+            def work():
+                made = os.path.join(folder, "anew-" + name)
+                for command in ("repack", "convert"):
+                    done = program(command, url + name, made, "--force", *options)
+                    if done.returncode:
+                        raise RuntimeError(f"{command}: {done.stderr.decode()}")
+                    stored = [] if options else ["--storage"]
+                    same = program("diff", *stored, os.path.join(folder, name), made)
+                    if same.returncode:
+                        raise RuntimeError(f"{command}: {same.stdout.decode()}")
+                return os.path.getsize(made)
+            return work
+
         def refused():
             done = program("info", url + "login/latest.h5", NETRC=os.devnull)
             if not done.returncode or b"login" not in done.stderr:
@@ -371,6 +385,12 @@ def from_nginx(bench, folder):
             ("info, ls and manifest of latest.h5", described),
             ("run.gsd converted into an HDF5 file", all_frames("")),
             ("run.gsd converted with 20 requests a second", all_frames("limited/")),
+            ("earliest.h5 written anew", anew("earliest.h5")),
+            ("earliest.h5 written anew with another filter", anew("earliest.h5", "--filter", "zstd")),
+            ("runs.asdf written anew", anew("runs.asdf")),
+            ("run.gsd written anew", anew("run.gsd")),
+            ("array.b2nd written anew", anew("array.b2nd")),
+            ("array.ra written anew", anew("array.ra")),
             ("a file that was replaced", replaced),
         ):
             what = f"nginx: {what}"

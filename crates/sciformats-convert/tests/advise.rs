@@ -381,3 +381,65 @@ fn chunks_that_are_missing_stay_missing_in_other_shapes() {
     let places: Vec<_> = new.chunks().unwrap().into_iter().map(|chunk| chunk.unwrap().scaled).collect();
     assert_eq!(places, [vec![0, 0], vec![22, 5]]);
 }
+
+/// Repacks as planned, and returns the advice on the new file.
+fn followed(old: &Path, profile: Profile) -> (Advice, Advice) {
+    let new = old.with_extension("new.h5");
+    let before = advice(old, profile);
+    if let Some(plan) = &before.plan {
+        let file = Arc::new(sciformats::open(old).unwrap());
+        rewrite(&file, &new, &plan.options, None).unwrap();
+    } else {
+        std::fs::copy(old, &new).unwrap();
+    }
+    (before, advice(&new, profile))
+}
+
+#[test]
+fn a_file_that_follows_advice_suits_the_profile() {
+    let dir = tempfile::tempdir().unwrap();
+    let old = dir.path().join("old.h5");
+    let fails = |advice: &Advice, rule: &str| {
+        advice.findings.iter().any(|finding| finding.rule == rule && finding.weight == Weight::Failure)
+    };
+    // Checksums stay.
+    let mut made = Writer::overwrite_with(&old, &CreateOptions::default()).unwrap();
+    let checked = made.dataset("x").shape([400, 1600]).chunks([400, 4]).fletcher32();
+    checked.write(&field(400 * 1600)).unwrap();
+    made.finish().unwrap();
+    let (before, after) = followed(&old, Profile::Archive);
+    assert!(before.datasets[0].planned_filter.is_some() && !fails(&before, "no-checksum"));
+    assert!(after.suits(), "{:?}", after.findings);
+
+    // Elements without chunks get good ones together with a filter.
+    for profile in Profile::ALL {
+        let mut made = Writer::overwrite_with(&old, &CreateOptions::default()).unwrap();
+        let numbers: Vec<i64> = (0..300_000).map(|i| i % 97).collect();
+        made.dataset("i").write(&numbers).unwrap();
+        made.dataset("map").shape([3000, 500]).contiguous().write(&field(3000 * 500)).unwrap();
+        made.dataset("few").write(&[0.0f64; 10]).unwrap();
+        made.finish().unwrap();
+        let (before, after) = followed(&old, profile);
+        for facts in &before.datasets {
+            let filtered = facts.planned_filter.is_some();
+            assert_eq!(filtered, facts.path != "/few", "{profile:?} {}", facts.path);
+            assert!(!filtered || facts.planned_chunks.is_some(), "{profile:?} {}", facts.path);
+        }
+        assert!(!fails(&after, "tiny-chunks") && !fails(&after, "cmip7-metadata"), "{:?}", after.findings);
+        if profile == Profile::Cmip7 {
+            assert!(before.plan.unwrap().options.metadata_first);
+        }
+    }
+}
+
+#[test]
+fn a_file_without_a_path_has_a_plan_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let old = dir.path().join("old.h5");
+    strewn(&old, Bound::V110);
+    let bytes = std::fs::read(&old).unwrap();
+    let file = Arc::new(sciformats::File::from_bytes(bytes.clone()).unwrap());
+    let far = advise(&file, &|| Ok(Arc::new(bytes.clone())), &Options::of(Profile::Cloud)).unwrap();
+    let near = advice(&old, Profile::Cloud);
+    assert_eq!(far.plan.unwrap().arguments, near.plan.unwrap().arguments);
+}

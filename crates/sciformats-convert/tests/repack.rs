@@ -388,3 +388,74 @@ fn chunks_of_a_supplier_are_complete_or_nothing_is_written() {
     assert_eq!(written.array("/u").unwrap().read::<u8>().unwrap(), expected);
     assert_eq!(written.array("/v").unwrap().read::<i32>().unwrap(), (0..100).collect::<Vec<i32>>());
 }
+
+#[test]
+fn a_file_without_a_path_is_repacked_as_one_with_a_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, near, far) =
+        (dir.path().join("in.h5"), dir.path().join("near.h5"), dir.path().join("far.h5"));
+    sample(&input);
+    let mut files = fixtures();
+    files.push(input.clone());
+    let zlib = WriteOptions::default().with_filter("zlib");
+    let mut written = 0;
+    for path in files {
+        // What is beside the file cannot be found from elsewhere.
+        let file = Arc::new(File::from_bytes(fs::read(&path).unwrap()).unwrap());
+        for options in [&WriteOptions::default(), &zlib] {
+            let result = rewrite(&file, &far, options, None);
+            if repacked(&path, &near, options).is_err() {
+                assert!(result.is_err(), "{}", path.display());
+                continue;
+            }
+            match result {
+                Ok(()) => {}
+                Err(Error::Unsupported { .. }) => continue,
+                Err(error) => panic!("{}: {error}", path.display()),
+            }
+            assert_eq!(stored(&near), stored(&far), "{}", path.display());
+            assert_eq!(fs::metadata(&near).unwrap().len(), fs::metadata(&far).unwrap().len());
+            let new = sciformats::open(&far).unwrap();
+            assert_eq!(
+                changes(&file, &new, options).unwrap(),
+                changes(&sciformats::open(&path).unwrap(), &new, options).unwrap()
+            );
+            written += 1;
+        }
+    }
+    assert!(written >= 12, "{written}");
+    let rule = Rule { chunks: Some(vec![4, 4]), ..Rule::of("/g/grows") };
+    let file = Arc::new(File::from_bytes(fs::read(&input).unwrap()).unwrap());
+    let mut options = WriteOptions::default();
+    options.rules.push(rule);
+    rewrite(&file, &far, &options, None).unwrap();
+    let grows = hdf5_pure::File::open(&far).unwrap().dataset("g/grows").unwrap();
+    assert_eq!(grows.dataspace().extent(), Some(&[4, 4][..]));
+    assert!(stored(&far).iter().any(|line| line.contains("grows") && line.contains("[4, 4] [")));
+}
+
+#[test]
+fn checksums_stay_with_another_compressor() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, output) = (dir.path().join("in.h5"), dir.path().join("out.h5"));
+    let mut writer = Writer::create(&input).unwrap();
+    writer.dataset("checked").shape([64]).chunks([16]).deflate(1).fletcher32().write(&[1i32; 64]).unwrap();
+    writer.dataset("plain").shape([64]).chunks([16]).write(&[1i32; 64]).unwrap();
+    writer.finish().unwrap();
+    let ids = |path: &str| -> Vec<u16> {
+        let file = hdf5_pure::File::open(&output).unwrap();
+        let dataset = file.dataset(path).unwrap();
+        dataset.filters().unwrap().filters.iter().map(|filter| filter.id).collect()
+    };
+    for (word, checked, plain) in
+        [("zlib", &[2, 1, 3][..], &[2, 1][..]), ("fletcher32", &[3], &[3]), ("none", &[], &[])]
+    {
+        let options = WriteOptions::default().with_filter(word);
+        repacked(&input, &output, &options).unwrap();
+        assert_eq!((ids("checked").as_slice(), ids("plain").as_slice()), (checked, plain), "{word}");
+        assert_eq!(
+            sciformats::open(&output).unwrap().array("/checked").unwrap().read::<i32>().unwrap(),
+            [1; 64]
+        );
+    }
+}

@@ -180,3 +180,30 @@ fn gsd_frames_without_chunks_take_no_time() {
     let step = new.find(1 << 40, "step").unwrap().unwrap();
     assert_eq!(*new.read::<u64>(&step).unwrap(), [1]);
 }
+
+#[cfg(feature = "gsd")]
+#[test]
+fn files_without_a_path_stay_what_they_are() {
+    use sciformats::File;
+
+    let dir = tempfile::tempdir().unwrap();
+    let (near, far) = (dir.path().join("near"), dir.path().join("far"));
+    let mut files = fixtures("gsd");
+    #[cfg(feature = "rawarray")]
+    files.extend(fixtures("rawarray"));
+    #[cfg(feature = "asdf")]
+    files.extend(fixtures("asdf"));
+    #[cfg(feature = "blosc2")]
+    files.extend(fixtures("blosc2"));
+    let mut written = 0;
+    for path in files {
+        let Ok(file) = File::from_bytes(fs::read(&path).unwrap()) else { continue };
+        let result = rewrite(&Arc::new(file), &far, &WriteOptions::default(), None);
+        // Arrays may be in files beside this one.
+        if repacked(&path, &near, &WriteOptions::default()).is_ok() && result.is_ok() {
+            assert_eq!(fs::read(&near).unwrap(), fs::read(&far).unwrap(), "{}", path.display());
+            written += 1;
+        }
+    }
+    assert!(written >= 30, "{written}");
+}

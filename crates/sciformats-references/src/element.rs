@@ -1,7 +1,61 @@
 //! Types of elements in the notation of NumPy.
 
-use sciformats::ElementType;
+use std::collections::HashSet;
+
+use sciformats::{ElementType, Name};
 use serde_json::{Value, json};
+
+/// Returns whether elements are truth values of one byte: as such, or as the enumeration that h5py and NumPy's users know them by.
+pub(crate) fn is_boolean(element: &ElementType) -> bool {
+    match element {
+        ElementType::Bool => true,
+        ElementType::Enum { base, members } => {
+            let named = |name: &[u8], value: i128| {
+                members.iter().any(|(member, number)| member.as_bytes() == name && *number == value)
+            };
+            base.size() == Some(1) && members.len() == 2 && named(b"FALSE", 0) && named(b"TRUE", 1)
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether numbers of a form of their own, such as `long double`, become others of 8 bytes in NumPy's notation.
+pub(crate) fn narrows(element: &ElementType) -> bool {
+    match element {
+        ElementType::FloatOther => true,
+        ElementType::Array { element, .. } => narrows(element),
+        ElementType::Compound(fields) => fields.iter().any(|(_, field)| narrows(field)),
+        _ => false,
+    }
+}
+
+/// Returns whether a compound has a text as a field.
+pub(crate) fn has_text_field(element: &ElementType) -> bool {
+    match element {
+        ElementType::Compound(fields) => {
+            fields.iter().any(|(_, field)| *field == ElementType::Text || has_text_field(field))
+        }
+        _ => false,
+    }
+}
+
+/// Checks the names of the fields of a compound, and that none of them is an array.
+///
+/// # Errors
+/// The reason why readers of Zarr cannot have such fields.
+pub(crate) fn fields(fields: &[(Name, ElementType)]) -> Result<(), String> {
+    let mut names = HashSet::new();
+    for (name, field) in fields {
+        let name = std::str::from_utf8(name.as_bytes()).map_err(|_| "the name of a field is not UTF-8")?;
+        if name.is_empty() || !names.insert(name) {
+            return Err("two fields have the same name, or one has none".into());
+        }
+        if matches!(field, ElementType::Array { .. }) {
+            return Err("a compound contains an array, which Zarr readers do not agree on".into());
+        }
+    }
+    if fields.is_empty() { Err("a compound has no fields".into()) } else { Ok(()) }
+}
 
 /// Returns the type of canonical elements, and the dimensions that it adds to those of the array.
 ///
@@ -18,32 +72,17 @@ pub(crate) fn canonical(element: &ElementType) -> Result<(Value, Vec<u64>), Stri
         ElementType::F32 => "<f4".into(),
         ElementType::F64 | ElementType::FloatOther => "<f8".into(),
         ElementType::Complex(n @ (8 | 16)) => format!("<c{n}"),
-        ElementType::Bool => "|b1".into(),
+        boolean if is_boolean(boolean) => "|b1".into(),
         ElementType::Opaque(n) if *n > 0 => format!("|V{n}"),
         ElementType::Enum { base, .. } => return canonical(base),
         ElementType::Array { element, shape } => {
             let (base, inner) = canonical(element)?;
             return Ok((base, shape.iter().copied().chain(inner).collect()));
         }
-        ElementType::Compound(fields) => {
-            let mut all: Vec<Value> = Vec::new();
-            for (name, field) in fields {
-                let name =
-                    std::str::from_utf8(name.as_bytes()).map_err(|_| "the name of a field is not UTF-8")?;
-                let taken = all.iter().any(|other| other.get(0).and_then(Value::as_str) == Some(name));
-                if name.is_empty() || taken {
-                    return Err("two fields have the same name, or one has none".into());
-                }
-                if matches!(field, ElementType::Array { .. }) {
-                    return Err("a compound contains an array, which Zarr readers do not agree on".into());
-                }
-                let (dtype, _) = canonical(field)?;
-                all.push(json!([name, dtype]));
-            }
-            if all.is_empty() {
-                return Err("a compound has no fields".into());
-            }
-            return Ok((Value::Array(all), Vec::new()));
+        ElementType::Compound(all) => {
+            fields(all)?;
+            let all = all.iter().map(|(name, field)| Ok(json!([name.shown(), canonical(field)?.0])));
+            return Ok((Value::Array(all.collect::<Result<_, String>>()?), Vec::new()));
         }
         other => return Err(format!("NumPy has no type for {other}")),
     };

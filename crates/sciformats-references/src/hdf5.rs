@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::attributes;
 use crate::chunks::{Chunks, Place};
+use crate::element;
 use crate::extent;
 use crate::model::VirtualArray;
 
@@ -241,11 +242,16 @@ fn fill(dataset: &Dataset, info: &ArrayInfo) -> Result<Value, String> {
         Fill::Value(raw) => raw.as_slice(),
         Fill::Default | Fill::Undefined => &[],
     };
-    let numbers = info.element.is_real();
+    let boolean = element::is_boolean(&info.element);
+    let numbers = info.element.is_real() && !boolean;
     if raw.iter().all(|byte| *byte == 0) {
-        return Ok(if numbers && info.element != ElementType::Bool { json!(0) } else { Value::Null });
+        return Ok(match (numbers, boolean) {
+            (true, _) => json!(0),
+            (false, true) => json!(false),
+            (false, false) => Value::Null,
+        });
     }
-    if !numbers || info.element == ElementType::Bool {
+    if !numbers {
         return Err("it has missing chunks and a fill value that is not a number".into());
     }
     let fill = dataset.fill_canonical().map_err(|error| error.to_string())?.unwrap_or_default();
@@ -274,11 +280,10 @@ fn compound(
     members: &[hdf5_pure::structure::Member],
     element: &ElementType,
 ) -> Result<Value, String> {
-    // Checks the names, and that NumPy has the types.
-    crate::element::canonical(element)?;
     let ElementType::Compound(fields) = element else {
         return Err("its compound is read as a number".into());
     };
+    element::fields(fields)?;
     let (mut all, mut end) = (Vec::new(), 0u64);
     for (member, (name, field)) in members.iter().zip(fields) {
         if u64::from(member.offset) != end {
@@ -308,8 +313,8 @@ fn scalar(datatype: &Datatype, element: &ElementType) -> Result<String, String> 
         _ => None,
     };
     let found = match &datatype.class {
-        Class::Enumeration { .. } if *element == ElementType::Bool && size == 1 => Some("|b1".into()),
-        Class::Enumeration { base, .. } if *element != ElementType::Bool && base.size == size => {
+        Class::Enumeration { .. } if size == 1 && element::is_boolean(element) => Some("|b1".into()),
+        Class::Enumeration { base, .. } if base.size == size => {
             return scalar(base, &ElementType::Int(1));
         }
         Class::FixedPoint(fixed)

@@ -1,6 +1,7 @@
 //! Arrays whose decoded elements become part of the references.
 
 use sciformats::{ArrayInfo, ElementType, File, ObjectId, Slab};
+use sciformats_core::bound;
 use serde_json::{Value, json};
 
 use crate::chunks::Chunks;
@@ -20,10 +21,21 @@ pub(crate) fn array(
     let shape = info.shape.clone().ok_or("a null dataspace has no elements")?;
     let elements = info.elements().ok_or("the number of elements exceeds 64 bits")?;
     let text = matches!(info.element, ElementType::Text | ElementType::Reference | ElementType::Region);
-    let (dtype, more) =
-        if text { (Value::from("|O"), Vec::new()) } else { element::canonical(&info.element)? };
+    let records = element::has_text_field(&info.element);
+    let (mut dtype, more) = match (text, records) {
+        (true, _) => (Value::from("|O"), Vec::new()),
+        // The widths of the texts follow from the elements.
+        (_, true) => (record(&info.element, &mut std::iter::repeat(1))?, Vec::new()),
+        _ => element::canonical(&info.element)?,
+    };
     // The stored width of texts of a fixed width, or the length that precedes each text.
-    let each = if text { info.width.unwrap_or(8).max(8) } else { info.element.size().unwrap_or(u64::MAX) };
+    let each = match (text, records) {
+        (true, _) => info.width.unwrap_or(8).max(8),
+        (_, true) => {
+            leaves(&info.element)?.into_iter().fold(0, |all, leaf| bound::sum(all, leaf.unwrap_or(8)))
+        }
+        _ => info.element.size().unwrap_or(u64::MAX),
+    };
     let bytes = elements.checked_mul(each).filter(|bytes| *bytes <= most);
     let Some(expected) = bytes else {
         return Err(format!("its elements take more than the {most} bytes that may be inlined"));
@@ -38,6 +50,8 @@ pub(crate) fn array(
     }
     if text {
         data = vlen_utf8(&data, elements)?;
+    } else if records {
+        (dtype, data) = fixed(&info.element, &data, (elements, most))?;
     } else if data.len() as u64 != expected {
         return Err("its elements have another size than its type says".into());
     }
@@ -64,6 +78,95 @@ pub(crate) fn array(
     Ok((array, size))
 }
 
+/// Returns the sizes of the fields of a record, those of inner records included; a text has none.
+fn leaves(element: &ElementType) -> Result<Vec<Option<u64>>, String> {
+    match element {
+        ElementType::Compound(fields) => {
+            let all = fields.iter().map(|(_, field)| leaves(field)).collect::<Result<Vec<_>, _>>()?;
+            Ok(all.concat())
+        }
+        ElementType::Text => Ok(vec![None]),
+        other => Ok(vec![Some(other.size().ok_or_else(|| format!("NumPy has no type for {other}"))?)]),
+    }
+}
+
+/// Returns the type of a record whose texts have the next of these widths.
+fn record(element: &ElementType, widths: &mut dyn Iterator<Item = u64>) -> Result<Value, String> {
+    match element {
+        ElementType::Compound(fields) => {
+            element::fields(fields)?;
+            let all = fields.iter().map(|(name, field)| Ok(json!([name.shown(), record(field, widths)?])));
+            Ok(Value::Array(all.collect::<Result<_, String>>()?))
+        }
+        ElementType::Text => Ok(format!("|S{}", widths.next().unwrap_or(1)).into()),
+        other => Ok(element::canonical(other)?.0),
+    }
+}
+
+/// Turns canonical records into records whose texts have the width of the longest one, and returns their type and bytes.
+fn fixed(
+    element: &ElementType,
+    data: &[u8],
+    (elements, most): (u64, u64),
+) -> Result<(Value, Vec<u8>), String> {
+    let leaves = leaves(element)?;
+    let mut widths: Vec<u64> = leaves.iter().map(|leaf| leaf.unwrap_or(1)).collect();
+    each_field(&leaves, data, elements, &mut |leaf, bytes| {
+        if let Some(width) = widths.get_mut(leaf) {
+            *width = (*width).max(bytes.len() as u64);
+        }
+        Ok(())
+    })?;
+    let size = widths.iter().fold(0, |all, width| bound::sum(all, *width));
+    if bound::product(size, elements) > most {
+        return Err(format!("its texts take more than the {most} bytes that may be inlined"));
+    }
+    let mut out = Vec::new();
+    each_field(&leaves, data, elements, &mut |leaf, bytes| {
+        if leaves.get(leaf) == Some(&None) && bytes.last() == Some(&0) {
+            return Err("a text ends with a zero byte, which NumPy would drop".into());
+        }
+        out.extend_from_slice(bytes);
+        let width = widths.get(leaf).copied().unwrap_or_default();
+        let missing = bound::left(width, bytes.len() as u64);
+        out.resize(bound::sum(out.len(), bound::addressable(missing)), 0);
+        Ok(())
+    })?;
+    let texts = leaves.iter().zip(&widths).filter(|(leaf, _)| leaf.is_none()).map(|(_, width)| *width);
+    let dtype = record(element, &mut texts.collect::<Vec<_>>().into_iter())?;
+    Ok((dtype, out))
+}
+
+/// Takes the number and the bytes of a field.
+type VisitField<'a> = dyn FnMut(usize, &[u8]) -> Result<(), String> + 'a;
+
+/// Calls `visit` with the number and the bytes of each field of canonical records.
+fn each_field(
+    leaves: &[Option<u64>],
+    data: &[u8],
+    elements: u64,
+    visit: &mut VisitField<'_>,
+) -> Result<(), String> {
+    let mut rest = data;
+    for _ in 0..elements {
+        for (number, leaf) in leaves.iter().enumerate() {
+            let size = match leaf {
+                Some(size) => *size,
+                None => {
+                    let (count, after) = rest.split_first_chunk::<8>().ok_or("a record ends early")?;
+                    rest = after;
+                    u64::from_le_bytes(*count)
+                }
+            };
+            let size = usize::try_from(size).map_err(|_| "a text is longer than memory")?;
+            let (bytes, after) = rest.split_at_checked(size).ok_or("a record ends early")?;
+            visit(number, bytes)?;
+            rest = after;
+        }
+    }
+    if rest.is_empty() { Ok(()) } else { Err("its elements have another size than its type says".into()) }
+}
+
 /// Turns canonical texts into the form of the codec `vlen-utf8`: the number of texts as 4 bytes, then for each text its
 /// length as 4 bytes and its bytes.
 pub(crate) fn vlen_utf8(data: &[u8], elements: u64) -> Result<Vec<u8>, String> {
@@ -84,7 +187,24 @@ pub(crate) fn vlen_utf8(data: &[u8], elements: u64) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::vlen_utf8;
+    use super::{fixed, vlen_utf8};
+    use sciformats::ElementType;
+    use serde_json::json;
+
+    #[test]
+    fn texts_of_records_get_the_width_of_the_longest() {
+        let fields = vec![("n".into(), ElementType::Int(1)), ("s".into(), ElementType::Text)];
+        let element = ElementType::Compound(vec![("r".into(), ElementType::Compound(fields))]);
+        let canonical = [7, 2, 0, 0, 0, 0, 0, 0, 0, b'a', b'b', 8, 1, 0, 0, 0, 0, 0, 0, 0, b'c'];
+        let (dtype, data) = fixed(&element, &canonical, (2, 100)).unwrap();
+        assert_eq!(dtype, json!([["r", [["n", "|i1"], ["s", "|S2"]]]]));
+        assert_eq!(data, [7, b'a', b'b', 8, b'c', 0]);
+        assert!(fixed(&element, &canonical, (2, 5)).is_err()); // too many bytes
+        assert!(fixed(&element, &canonical, (1, 100)).is_err()); // a record is left
+        assert!(fixed(&element, &canonical, (3, 100)).is_err());
+        let zero = [7, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert!(fixed(&element, &zero, (1, 100)).is_err());
+    }
 
     #[test]
     fn texts_get_lengths_of_four_bytes() {

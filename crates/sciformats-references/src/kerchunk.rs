@@ -46,11 +46,17 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// `Io` if the output cannot be written.
     pub fn new(out: &'a mut dyn Write, urls: &[String]) -> Result<Self> {
-        // Templates keep the URLs out of every reference.
+        // Templates keep the URLs out of every reference. With them, readers would take braces of a URL for a template, too.
+        let plain = urls.iter().any(|url| url.contains("{{"));
         let name = |number: usize| if urls.len() == 1 { "u".to_owned() } else { format!("u{number}") };
+        let named = urls.iter().enumerate().filter(|_| !plain);
         let templates: Map<String, Value> =
-            urls.iter().enumerate().map(|(number, url)| (name(number), url.as_str().into())).collect();
-        let names = (0..urls.len()).map(|number| text(&format!("{{{{{}}}}}", name(number)))).collect();
+            named.map(|(number, url)| (name(number), url.as_str().into())).collect();
+        let shown = |(number, url): (usize, &String)| match plain {
+            true => text(url),
+            false => text(&format!("{{{{{}}}}}", name(number))),
+        };
+        let names = urls.iter().enumerate().map(shown).collect();
         let mut writer = Self { out, urls: names, first: true };
         let templates = Value::Object(templates);
         writer.put(format_args!("{{\"version\":1,\"templates\":{templates},\"refs\":{{"))?;
@@ -238,6 +244,16 @@ pub fn read(json: &[u8]) -> Result<Existing> {
         if !array.chunks.sort() {
             return Err(odd("chunks are at one place"));
         }
+        // Missing chunks are zeros then, which those of later files must not change.
+        let missing = crate::extent::count(array.chunks.grid()).is_ok_and(|count| count > array.chunks.len());
+        let kind = array.dtype.as_str().and_then(|dtype| dtype.get(1..2));
+        if array.fill.is_null() && missing {
+            array.fill = match kind {
+                Some("b") => json!(false),
+                Some("i" | "u" | "f") => json!(0),
+                _ => Value::Null,
+            };
+        }
         existing.found.arrays.push(array);
     }
     existing.found.groups.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -282,12 +298,14 @@ fn described(zarray: &Value, path: &str, mut attributes: Map<String, Value>) -> 
 /// The metadata of an array in Zarr 2.
 pub(crate) fn metadata(array: &VirtualArray) -> Value {
     let filters = if array.filters.is_empty() { Value::Null } else { Value::Array(array.filters.clone()) };
+    // Readers of Zarr 2 take every fill value for a mark of missing values, and without one they read zeros.
+    let fill = if array.fills_with_zeros() && !array.marked { &Value::Null } else { &array.fill };
     json!({
         "zarr_format": 2,
         "shape": array.shape,
         "chunks": array.chunk_shape,
         "dtype": array.dtype,
-        "fill_value": array.fill,
+        "fill_value": fill,
         "order": if array.columns { "F" } else { "C" },
         "filters": filters,
         "compressor": null,
@@ -354,6 +372,27 @@ mod tests {
             digits(number, &mut out);
             assert_eq!(out, number.to_string());
         }
+    }
+
+    #[test]
+    fn missing_chunks_of_existing_references_stay_zeros() {
+        let array = |grid: &str| {
+            format!(
+                "{{\"shape\":[4],\"chunks\":[2],\"dtype\":\"{grid}\",\"fill_value\":null,\"filters\":null}}"
+            )
+        };
+        let attributes = "{\"_ARRAY_DIMENSIONS\":[\"x\"]}";
+        let json = json!({"version": 1, "refs": {
+            "part/.zarray": array("<i4"), "part/.zattrs": attributes, "part/0": ["a.h5", 0, 8],
+            "whole/.zarray": array("<i4"), "whole/.zattrs": attributes, "whole/0": ["a.h5", 0, 8], "whole/1": ["a.h5", 8, 8],
+            "text/.zarray": array("|S4"), "text/.zattrs": attributes,
+        }});
+        let existing = read(json.to_string().as_bytes()).unwrap();
+        let fills = existing.found.arrays.iter().map(|array| (array.path.as_str(), array.fill.clone()));
+        let fills: Vec<_> = fills.collect();
+        assert_eq!(fills, [("/part", json!(0)), ("/text", Value::Null), ("/whole", Value::Null)]);
+        // Readers of Zarr 2 get no mark of missing values.
+        assert!(existing.found.arrays.iter().all(|array| metadata(array)["fill_value"].is_null()));
     }
 
     #[test]

@@ -62,6 +62,19 @@ pub struct VirtualArray {
     pub chunks: Chunks,
 }
 
+impl VirtualArray {
+    /// Returns whether missing chunks have zeros, `false` or empty texts, as readers have them without a fill value.
+    pub(crate) fn fills_with_zeros(&self) -> bool {
+        match &self.fill {
+            Value::Bool(value) => !value,
+            // A negative zero has other bytes.
+            Value::Number(number) => number.as_f64().is_some_and(|number| number.to_bits() == 0),
+            Value::String(text) => text.is_empty(),
+            _ => false,
+        }
+    }
+}
+
 /// What became of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Treatment {
@@ -128,6 +141,8 @@ pub struct Report {
     pub entries: Vec<Entry>,
     /// Attributes that references cannot hold: the path of the object, the name, and the reason.
     pub attributes: Vec<(String, String, String)>,
+    /// What readers see in another way, or not as an array, although nothing is lost: the path of the object, and what.
+    pub notes: Vec<(String, String)>,
 }
 
 impl Report {

@@ -150,6 +150,13 @@ impl Scan<'_> {
     }
 
     fn array(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) -> Result<()> {
+        if is_only_a_dimension(self.file, id) {
+            self.note(
+                path,
+                "it is a netCDF dimension without a variable, of which the arrays keep the name".into(),
+            );
+            return Ok(());
+        }
         // An array at the root becomes the member `data` of the store.
         let name = if path == "/" { "/data" } else { path };
         let made = nameable(name).and_then(|()| self.virtual_array(id, info));
@@ -166,10 +173,32 @@ impl Scan<'_> {
         array.attributes = attributes::of(self.file, id, path, &mut self.report);
         if self.make.is_none() {
             attributes::mark_missing(&mut array);
+            self.tell(path, info, (&array, &treatment));
         }
-        array.dimensions = self.dimensions(name, id, &array.shape);
+        array.dimensions = self.dimensions((path, name), id, &array.shape);
         self.report.entries.push(Entry { path: path.into(), treatment });
         self.sink.array(&array)
+    }
+
+    fn note(&mut self, path: &str, what: String) {
+        self.report.notes.push((path.into(), what));
+    }
+
+    /// Tells which values readers see in another way.
+    fn tell(&mut self, path: &str, info: &ArrayInfo, (array, treatment): (&VirtualArray, &Treatment)) {
+        if matches!(treatment, Treatment::Inlined { .. }) && crate::element::narrows(&info.element) {
+            self.note(path, "its floating-point numbers of another form are numbers of 8 bytes here".into());
+        }
+        if matches!(treatment, Treatment::Inlined { .. }) && crate::element::has_text_field(&info.element) {
+            self.note(path, "the texts in its records are bytes of one width here".into());
+        }
+        if !array.marked && !array.fill.is_null() && !array.fills_with_zeros() {
+            let what = format!(
+                "its missing chunks have the value {}, which readers of Zarr 2, such as xarray, take for a mark of missing values",
+                array.fill
+            );
+            self.note(path, what);
+        }
     }
 
     /// Returns the references to an array, or its elements.
@@ -215,7 +244,7 @@ impl Scan<'_> {
 
     /// Returns the names of the dimensions. Within a group a name has one length, and dimensions without a name are
     /// named after their length.
-    fn dimensions(&mut self, path: &str, id: ObjectId, shape: &[u64]) -> Vec<String> {
+    fn dimensions(&mut self, (own, path): (&str, &str), id: ObjectId, shape: &[u64]) -> Vec<String> {
         let named = named_dimensions(self.file, id);
         let group = path.rsplit_once('/').map_or("", |(group, _)| group);
         let mut names: Vec<String> = Vec::new();
@@ -227,11 +256,44 @@ impl Scan<'_> {
             });
             let name = wanted.into_iter().chain(numbers).find(|name| {
                 let free = !names.contains(name);
-                free && *self.lengths.entry((group.into(), name.clone())).or_insert(length) == length
+                let known = self.lengths.entry((group.into(), name.clone()));
+                free && *known.or_insert_with(|| scale(self.file, group, name).unwrap_or(length)) == length
             });
+            if let (Some(wanted), Some(name)) = (named.get(axis).filter(|name| !name.is_empty()), &name)
+                && wanted != name
+            {
+                let what = format!(
+                    "its dimension {axis} is {name}, because {wanted} has another length or is one already"
+                );
+                self.note(own, what);
+            }
             names.extend(name);
         }
         names
+    }
+}
+
+/// Returns whether a dataset only declares a dimension of netCDF-4.
+fn is_only_a_dimension(file: &File, id: ObjectId) -> bool {
+    #[cfg(feature = "hdf5")]
+    if let Some(Ok(dataset)) = sciformats::formats::hdf5::dataset(file.source(), id) {
+        const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
+        let text = |name: &str| dataset.attr::<String>(name).ok().flatten().unwrap_or_default();
+        return text("CLASS") == "DIMENSION_SCALE" && text("NAME").starts_with(NO_VARIABLE);
+    }
+    let _ = (file, id);
+    false
+}
+
+/// Returns the length of the dimension that an array of a group has the name of.
+fn scale(file: &File, group: &str, name: &str) -> Option<u64> {
+    let id = file.resolve(&format!("{group}/{name}")).ok()?;
+    match file.source().object(id).ok()? {
+        Object::Array(info) => match info.shape.as_deref() {
+            Some([length]) => Some(*length),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

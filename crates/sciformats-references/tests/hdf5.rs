@@ -213,3 +213,109 @@ fn pipelines_without_a_codec_of_zarr_are_undone_by_one_of_ours() {
     let report = scan(&file, &options, &mut support::Collected::default()).unwrap();
     assert!(report.entries.iter().all(|entry| entry.treatment.word() == "refused"), "{report:?}");
 }
+
+/// The metadata of an array as readers get it.
+fn metadata(file: &File, path: &str) -> serde_json::Value {
+    let mut json = Vec::new();
+    let options = sciformats_references::Options::new("file:///a.h5");
+    sciformats_references::kerchunk::write(file, &options, &mut json).unwrap();
+    let all: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let text = all["refs"][format!("{path}/.zarray")].as_str().unwrap_or("null");
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn no_value_is_taken_for_a_mark_of_missing_values() {
+    let (file, _) = written(|writer| {
+        let mut part = |name: &str, fill: Option<i32>, mark: Option<i32>| {
+            let dataset = writer.dataset(name).shape([6]).chunks([2]);
+            let dataset = fill.into_iter().fold(dataset, sciformats::hdf5_pure::DatasetBuilder::fill);
+            let mut dataset = dataset.create::<i32>().unwrap();
+            dataset.write_slab(&Slab::new(&[6], [Range::new(0, 4)]).unwrap(), &[0i32, 1, 0, 3]).unwrap();
+            if let Some(mark) = mark {
+                dataset.attribute("_FillValue", mark).unwrap();
+            }
+        };
+        part("zero", None, None);
+        part("other", None, Some(-9));
+        part("marked", Some(-9), Some(-9));
+        part("five", Some(5), None);
+        writer.dataset("text").write(&["a", "", "b"]).unwrap();
+    });
+    let fill = |path: &str| metadata(&file, path)["fill_value"].clone();
+    assert!(fill("zero").is_null() && fill("text").is_null());
+    // Missing chunks are zeros, although another value marks what is missing.
+    assert!(fill("other").is_null());
+    assert_eq!(fill("marked"), -9);
+    assert_eq!(fill("five"), 5);
+    let (found, report) = collect(&file);
+    assert_eq!(one(&found.arrays, "/other").attributes["_FillValue"], -9);
+    assert_eq!(report.notes.len(), 1);
+    assert!(report.notes[0].0 == "/five" && report.notes[0].1.contains("the value 5"), "{:?}", report.notes);
+}
+
+#[test]
+fn truth_values_and_texts_in_records_have_the_types_of_numpy() {
+    use sciformats::hdf5_pure::Datatype;
+
+    let (file, _) = written(|writer| {
+        let byte = Datatype::integer(true, 1);
+        let boolean = Datatype::enumeration(&byte, [("FALSE", 0), ("TRUE", 1)]).unwrap();
+        let colour = Datatype::enumeration(&byte, [("RED", 0), ("BLUE", 1)]).unwrap();
+        let text = Datatype::fixed_string(2);
+        let record =
+            Datatype::compound([("n", Datatype::integer(true, 4)), ("s", text), ("b", boolean.clone())]);
+        let raw = |writer: &mut Writer, name: &str, datatype: Datatype, bytes: &[u8]| {
+            let made = writer.dataset(name).datatype(datatype).shape([2]);
+            let mut made = made.create_encoded().unwrap();
+            let encode = |to: &mut sciformats::hdf5_pure::values::Encoder<'_>| {
+                to.bytes(bytes);
+                Ok(())
+            };
+            made.write_encoded(&Slab::all(&[2]).unwrap(), encode).unwrap();
+        };
+        raw(writer, "truth", boolean, &[0, 1]);
+        raw(writer, "colour", colour, &[0, 1]);
+        raw(writer, "record", record, &[1, 0, 0, 0, b'a', b'b', 1, 2, 0, 0, 0, b'c', 0, 0]);
+    });
+    let (found, report) = collect(&file);
+    assert!(report.is_complete(), "{report:?}");
+    let dtype = |path: &str| one(&found.arrays, path).dtype;
+    assert_eq!((dtype("/truth"), dtype("/colour")), ("|b1".into(), "|i1".into()));
+    assert_eq!(dtype("/record"), serde_json::json!([["n", "<i4"], ["s", "|S2"], ["b", "|b1"]]));
+}
+
+#[test]
+fn dimensions_of_netcdf_without_a_variable_are_no_arrays() {
+    let (file, _) = written(|writer| {
+        let bare = writer.dataset("bnds").shape([2]).create::<f32>().unwrap().id();
+        let name = "This is a netCDF dimension but not a netCDF variable         2";
+        writer.make_scale(bare, name).unwrap();
+        let time = writer.dataset("time").shape([3]).max_shape([None]).write(&[0.0, 1.0, 2.0]).unwrap();
+        writer.make_scale(time, "time").unwrap();
+        // It is shorter than its dimension, and comes first.
+        let short = writer.dataset("a").shape([2, 2]).write(&[1i32; 4]).unwrap();
+        writer.attach_scale(short, 0, time).unwrap();
+        writer.attach_scale(short, 1, bare).unwrap();
+    });
+    let (found, report) = collect(&file);
+    assert!(report.is_complete() && !found.arrays.iter().any(|array| array.path == "/bnds"));
+    assert_eq!(one(&found.arrays, "/a").dimensions, ["dim_2", "bnds"]);
+    assert_eq!(one(&found.arrays, "/time").dimensions, ["time"]);
+    let told: Vec<&str> = report.notes.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(told, ["/a", "/bnds"], "{:?}", report.notes);
+}
+
+#[test]
+fn urls_with_braces_are_no_templates() {
+    let (file, _) = written(|writer| {
+        writer.dataset("x").write(&[1i32, 2]).unwrap();
+    });
+    let mut json = Vec::new();
+    let url = "file:///x{{u}}.h5";
+    sciformats_references::kerchunk::write(&file, &sciformats_references::Options::new(url), &mut json)
+        .unwrap();
+    let all: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!((&all["templates"], &all["refs"]["x/0"][0]), (&serde_json::json!({}), &url.into()));
+    assert_eq!(sciformats_references::kerchunk::read(&json).unwrap().urls, [url]);
+}

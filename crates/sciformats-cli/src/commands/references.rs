@@ -182,6 +182,15 @@ pub(super) fn tell(report: &Report, path: &Path, session: &Session) -> Outcome<(
             writeln!(out, "{}", look::safe(&line))?;
         }
     }
+    for (object, note) in &report.notes {
+        if session.json {
+            let mut line = JsonObject::new();
+            line.value("path", object.as_str()).value("note", note.as_str());
+            writeln!(out, "{}", line.finish())?;
+        } else if !session.quiet {
+            writeln!(out, "{}", look::safe(&format!("{object}: {note}")))?;
+        }
+    }
     if !session.quiet && !session.json {
         let file = path.display().to_string();
         writeln!(

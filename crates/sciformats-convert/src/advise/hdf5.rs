@@ -22,6 +22,9 @@ use sciformats::{File, Result};
 
 /// The datasets that are sampled: the largest ones.
 const SAMPLED: usize = 24;
+/// About how many bytes a filter takes in the structures of a dataset, and how many an index of chunks takes.
+const FILTER: f64 = 512.0;
+const INDEX: f64 = 8192.0;
 /// The largest number of bytes of elements that a replay goes through; of larger datasets `all` is left out.
 const WHOLE: u64 = 512 << 20;
 
@@ -60,7 +63,7 @@ pub(super) fn advise(file: &Arc<File>, open: Opener<'_>, options: &Options) -> R
     let write = wanted(&look, options.profile, &findings);
     let mut plan = None;
     let mut hollow = None;
-    if let (Some((write, arguments)), true) = (write, file.path().is_some()) {
+    if let (Some((write, arguments)), true) = (write, file.path().is_some() || file.storage().is_some()) {
         let ratios: HashMap<String, f64> = look
             .datasets
             .iter()
@@ -273,6 +276,7 @@ fn sampled(look: &mut Look, options: &Options) -> Result<()> {
     let size =
         |at: &usize| look.datasets.get(*at).map_or(0, |known| bytes(&known.facts.shape, known.facts.element));
     order.sort_by_key(|at| std::cmp::Reverse(size(at)));
+    let main = main_variable(look);
     for at in order.into_iter().take(SAMPLED) {
         let Some(known) = look.datasets.get_mut(at).filter(|known| movable(known)) else { continue };
         let sides = known.facts.planned_chunks.clone().or_else(|| known.facts.chunks.clone());
@@ -290,8 +294,17 @@ fn sampled(look: &mut Look, options: &Options) -> Result<()> {
             let plugins = known.dataset.filters()?.filters.iter().any(|filter| filter.id > 6);
             let must = plugins && !options.plugins;
             let same = known.facts.filters.is_empty() && best.filter == "none";
-            if (best.ratio < now * 0.95 || must) && !same {
+            // Nor is what the structures of chunks and filters take again.
+            let more = if known.facts.chunks.is_some() { FILTER } else { INDEX };
+            let all = bytes(&known.facts.shape, known.facts.element);
+            let gain = all as f64 * (now - best.ratio);
+            if (best.ratio < now * 0.95 && gain > more || must) && !same {
                 known.facts.planned_filter = Some((best.filter.clone(), best.level));
+                // A filter needs chunks, which must suit the profile as well.
+                if known.facts.chunks.is_none() && known.facts.planned_chunks.is_none() {
+                    let main = Some(at) == main;
+                    known.facts.planned_chunks = Some(divided(&known.facts, options.profile, main));
+                }
             }
             let mut all = found.candidates.clone();
             all.sort_by(|a, b| {
@@ -338,6 +351,19 @@ fn shapes(look: &mut Look, profile: Profile) {
             _ => None,
         };
         known.facts.planned_chunks = wanted.filter(|wanted| Some(wanted.as_slice()) != old);
+    }
+}
+
+/// The shape of the chunks of elements that stand one after another and get a filter.
+fn divided(facts: &DatasetFacts, profile: Profile, main: bool) -> Vec<u64> {
+    let (shape, element) = (&facts.shape, facts.element);
+    let (_, target, most) = limits(profile);
+    let all = bytes(shape, element);
+    match profile {
+        _ if all <= target => shape.clone(),
+        Profile::Cmip7 if main => maps(shape, element, target),
+        Profile::Cmip7 if shape.len() <= 2 && all <= most => shape.clone(),
+        _ => balanced(shape, element, target, None),
     }
 }
 
@@ -414,6 +440,8 @@ fn wanted(look: &Look, profile: Profile, findings: &[Finding]) -> Option<(WriteO
         && !look.structures.is_first()
         && look.structures.page_size.is_none()
         || has("cmip7-metadata")
+        // Writing a file anew can move its structures behind the first elements.
+        || profile == Profile::Cmip7 && (!arguments.is_empty() || has("page-size") || has("free-space"))
     {
         options.metadata_first = true;
         arguments.push("--metadata-first".into());

@@ -113,7 +113,13 @@ fn dataset(known: &Known, found: &mut Found, (least, most): (u64, u64)) {
             now * 100.0,
             best.ratio * 100.0
         );
-        found.add("filter", path, what, format!("`--filter-of {path}={filter}`"));
+        let chunks = facts.planned_chunks.as_ref().filter(|_| facts.chunks.is_none());
+        let chunks = chunks.map(|chunks| {
+            let sides: Vec<String> = chunks.iter().map(u64::to_string).collect();
+            format!("--chunk {path}={} ", sides.join(","))
+        });
+        let advice = format!("`{}--filter-of {path}={filter}`", chunks.unwrap_or_default());
+        found.add("filter", path, what, advice);
     }
     // Rounding changes numbers, so it is told only where it gains much, and is no part of a plan.
     if let Some(Rounded { bits, candidate }) = &known.sampled.rounded {

@@ -1,6 +1,7 @@
 //! Repacks GSD files chunk by chunk, so that names keep their order and chunks their types. Only unused space is left out.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gsd_rs::{Chunk, CreateOptions, Reader, Version, Writer};
@@ -9,18 +10,18 @@ use sciformats_core::arith::increase;
 use sciformats_core::bound;
 use sciformats_core::storage::{Durability, FileStorage, Scratch};
 
+use super::Input;
 use crate::sink::{WriteOptions, gsd, refuse_options};
 use sciformats::{Error, File, Format, Result};
 
 pub(super) fn rewrite(
-    (file, input): (&File, &Path),
+    (file, input): (&File, Input<'_>),
     output: &Path,
     options: &WriteOptions,
     cancel: Option<&AtomicBool>,
 ) -> Result<()> {
     refuse_options(Format::Gsd, options, (false, false))?;
-    let read = gsd_rs::OpenOptions::default().with_limits(*file.limits()).with_access(file.options().access);
-    let reader = Reader::open_with(input, &read)?;
+    let reader = open(input, file)?;
     let header = reader.header();
     let (application, schema) = (header.application.to_text(), header.schema.to_text());
     let create = CreateOptions::new(application, schema, header.schema_version);
@@ -50,11 +51,18 @@ pub(super) fn rewrite(
 }
 
 /// Returns how the structures of the new file differ from those of the old one.
-pub(super) fn changes((old, new): (&Path, &Path), of: &File) -> Result<Vec<String>> {
-    let read = gsd_rs::OpenOptions::default().with_limits(*of.limits()).with_access(of.options().access);
-    let (old, new) = (Reader::open_with(old, &read)?, Reader::open_with(new, &read)?);
+pub(super) fn changes((old, new): (Input<'_>, Input<'_>), of: &File) -> Result<Vec<String>> {
+    let (old, new) = (open(old, of)?, open(new, of)?);
     let (from, to) = (old.header().version, new.header().version);
     Ok(if from == to { Vec::new() } else { vec![format!("is of layer {from}, which becomes {to}")] })
+}
+
+fn open(input: Input<'_>, of: &File) -> Result<Reader> {
+    let read = gsd_rs::OpenOptions::default().with_limits(*of.limits()).with_access(of.options().access);
+    match input {
+        Input::Path(path) => Reader::open_with(path, &read),
+        Input::Storage(storage) => Reader::from_storage(Arc::clone(storage), &read),
+    }
 }
 
 fn copy(

@@ -25,6 +25,32 @@ use crate::compare::Pattern;
 use crate::convert::{self, Loss, Plan};
 use crate::sink::WriteOptions;
 use sciformats::{Error, File, Format, Result};
+use sciformats_core::ReadAt;
+
+/// Where the bytes of a file are.
+#[derive(Clone, Copy)]
+enum Input<'a> {
+    /// By its path, other files beside it are found.
+    Path(&'a Path),
+    /// The file is remote or in memory, and has no neighbours.
+    Storage(&'a Arc<dyn ReadAt>),
+}
+
+impl<'a> Input<'a> {
+    /// Returns `None` for a tree that is no file.
+    fn of(file: &'a File) -> Option<Self> {
+        file.path().map(Self::Path).or_else(|| file.storage().map(Self::Storage))
+    }
+
+    /// Returns whether names relative to the folder of the file mean something else in the folder of `output`.
+    #[cfg(any(feature = "asdf", feature = "hdf5"))]
+    fn is_moved(self, output: &Path) -> bool {
+        match self {
+            Self::Path(input) => is_moved(input, output),
+            Self::Storage(_) => true,
+        }
+    }
+}
 
 /// Writes `file` anew at `output`. If it succeeds, the new file takes the place of an existing one. Whatever
 /// `options` does not name stays as it is stored, as far as the writer of the format can do that. Writing
@@ -105,9 +131,9 @@ fn anew(
     (select, options): (&[Pattern], &WriteOptions),
     cancel: Option<Arc<AtomicBool>>,
 ) -> Result<Vec<Loss>> {
-    let input = file.path();
+    let input = Input::of(file);
     if file.format() != Format::Hdf5 || input.is_none() {
-        options.refuse_layout("a file that is not a local HDF5 file")?;
+        options.refuse_layout("a file that is not HDF5")?;
     }
     match (file.format(), input) {
         #[cfg(feature = "asdf")]
@@ -131,7 +157,7 @@ fn anew(
         (Format::RawArray, Some(input)) if select.is_empty() => {
             plain::rawarray((file, input), output, options, cancel.as_deref()).map(|()| Vec::new())
         }
-        // The file is in memory, or its format has no repacker of its own.
+        // A tree of the caller has nothing beyond what the tree describes.
         (format, _) => {
             let plan = Plan::new(file, format, &convert::Options { select: select.to_vec(), cancel })?;
             match plan.losses().first() {
@@ -181,7 +207,7 @@ fn anew(
 /// ```
 ///
 /// # Errors
-/// [`Error::Usage`] if the file is not a local HDF5 file, or if the supplier puts a chunk twice, or not all of them; those of the
+/// [`Error::Usage`] if the file is not an HDF5 file, or if the supplier puts a chunk twice, or not all of them; those of the
 /// supplier, and those of [`rewrite`].
 #[cfg(feature = "hdf5")]
 pub fn rewrite_supplied(
@@ -191,13 +217,13 @@ pub fn rewrite_supplied(
     supplier: &dyn ChunkSupplier,
     cancel: Option<&AtomicBool>,
 ) -> Result<Vec<Loss>> {
-    match (file.format(), file.path()) {
+    match (file.format(), Input::of(file)) {
         (Format::Hdf5, Some(input)) => {
             let written =
                 hdf5::rewrite((file, input), output.as_ref(), (&[], options), Some(supplier), cancel);
             written.map_err(|error| file.explained(error))
         }
-        _ => Err(Error::usage("file", "is not a local HDF5 file")),
+        _ => Err(Error::usage("file", "is not an HDF5 file")),
     }
 }
 
@@ -235,8 +261,12 @@ pub fn join(
 ) -> Result<Vec<Loss>> {
     match (file.format(), file.path()) {
         (Format::Hdf5, Some(input)) => {
-            let written =
-                hdf5::join((file, input), output.as_ref(), ((joined, without), options), cancel.as_deref());
+            let written = hdf5::join(
+                (file, Input::Path(input)),
+                output.as_ref(),
+                ((joined, without), options),
+                cancel.as_deref(),
+            );
             written.map_err(|error| file.explained(error))
         }
         _ => Err(Error::usage("file", "is not a local HDF5 file")),
@@ -265,7 +295,7 @@ pub fn join(
 /// ```
 ///
 /// # Errors
-/// [`Error::Usage`] if the file is not a local HDF5 file, and those of [`rewrite`].
+/// [`Error::Usage`] if the file is not an HDF5 file, and those of [`rewrite`].
 #[cfg(feature = "hdf5")]
 pub fn planned(
     file: &File,
@@ -273,9 +303,9 @@ pub fn planned(
     options: &WriteOptions,
     guess: &(dyn Fn(&hdf5_pure::Dataset, u64) -> Result<u64> + Sync),
 ) -> Result<(Hollow, u64)> {
-    match (file.format(), file.path()) {
+    match (file.format(), Input::of(file)) {
         (Format::Hdf5, Some(input)) => hdf5::planned((file, input), (select, options), guess),
-        _ => Err(Error::usage("file", "is not a local HDF5 file")),
+        _ => Err(Error::usage("file", "is not an HDF5 file")),
     }
 }
 
@@ -302,7 +332,7 @@ pub fn planned(
 /// # Errors
 /// Those of reading the files.
 pub fn changes(old: &File, new: &File, options: &WriteOptions) -> Result<Vec<String>> {
-    let (Some(before), Some(after)) = (old.path(), new.path()) else { return Ok(Vec::new()) };
+    let (Some(before), Some(after)) = (Input::of(old), Input::of(new)) else { return Ok(Vec::new()) };
     match old.format() {
         #[cfg(feature = "hdf5")]
         Format::Hdf5 => hdf5::changes((before, after), old, options.bound.is_some()),
@@ -328,14 +358,19 @@ fn is_moved(input: &Path, output: &Path) -> bool {
 /// Repacks an ASDF file. Tags, comments and the rest of the tree stay, and blocks that nothing refers to are left out. The
 /// other blocks keep their compression, unless `options` names another one.
 #[cfg(feature = "asdf")]
-fn asdf(input: &Path, output: &Path, options: &WriteOptions) -> Result<()> {
+fn asdf(input: Input<'_>, output: &Path, options: &WriteOptions) -> Result<()> {
     crate::sink::refuse_bound(Format::Asdf, options)?;
     if options.chunks.is_some() {
         return Err(Error::usage("chunks", "have no meaning in ASDF"));
     }
     let read = asdf_core::OpenOptions::default().with_limits(options.limits).with_threads(options.threads);
-    let mut document = asdf_core::Document::open_with(input, &read)?;
-    if let (Some(name), true) = (document.other_files().into_iter().next(), is_moved(input, output)) {
+    let mut document = match input {
+        Input::Path(input) => asdf_core::Document::open_with(input, &read)?,
+        Input::Storage(storage) => {
+            asdf_core::Document::from_file(asdf_core::Asdf::from_storage(Arc::clone(storage), &read)?)
+        }
+    };
+    if let (Some(name), true) = (document.other_files().into_iter().next(), input.is_moved(output)) {
         return Err(Error::unsupported(format!(
             "repacking into another folder while arrays are in {name} beside it (`implode` copies them)"
         )));

@@ -1,12 +1,14 @@
 //! Repacks npy and RawArray files, which contain one array. Whatever no option names stays the same, byte for byte.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sciformats_core::arith::increase;
 use sciformats_core::storage::{Durability, Replacement};
 use sciformats_core::{ReadAt, WriteAt, bound};
 
+use super::Input;
 use crate::sink::{WriteOptions, refuse_options};
 use sciformats::{Error, File, Format, Result};
 
@@ -16,20 +18,24 @@ const AT_ONCE: u64 = 4 << 20;
 /// Repacks an npy file. The elements keep their type, even if the common tree does not have it, their byte order, and the order
 /// of their dimensions.
 pub(super) fn npy(
-    (file, input): (&File, &Path),
+    (file, input): (&File, Input<'_>),
     output: &Path,
     options: &WriteOptions,
     cancel: Option<&AtomicBool>,
 ) -> Result<()> {
     refuse_options(Format::Npy, options, (false, false))?;
     let read = npy::OpenOptions::default().with_limits(*file.limits()).with_access(file.options().access);
-    copy(file, npy::Reader::open_with(input, &read)?.stored(), output, cancel)
+    let reader = match input {
+        Input::Path(path) => npy::Reader::open_with(path, &read)?,
+        Input::Storage(storage) => npy::Reader::from_storage(Arc::clone(storage), &read)?,
+    };
+    copy(file, reader.stored(), output, cancel)
 }
 
 /// Repacks a RawArray file. The elements keep their type and byte order, even if `options` names another encoding.
 #[cfg(feature = "rawarray")]
 pub(super) fn rawarray(
-    (file, input): (&File, &Path),
+    (file, input): (&File, Input<'_>),
     output: &Path,
     options: &WriteOptions,
     cancel: Option<&AtomicBool>,
@@ -37,7 +43,10 @@ pub(super) fn rawarray(
     refuse_options(Format::RawArray, options, (false, true))?;
     let read =
         rawarray::OpenOptions::default().with_limits(*file.limits()).with_access(file.options().access);
-    let reader = rawarray::Reader::open_with(input, &read)?;
+    let reader = match input {
+        Input::Path(path) => rawarray::Reader::open_with(path, &read)?,
+        Input::Storage(storage) => rawarray::Reader::from_storage(Arc::clone(storage), &read)?,
+    };
     let encoding = match options.filter {
         None => reader.encoding(),
         Some(_) => crate::sink::rawarray::encoding(options)?,

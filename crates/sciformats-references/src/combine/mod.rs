@@ -259,6 +259,11 @@ fn left_out(files: &[Scanned<'_>], report: &mut Report) {
                 report.attributes.push(left.clone());
             }
         }
+        for note in &told.notes {
+            if !report.notes.contains(note) {
+                report.notes.push(note.clone());
+            }
+        }
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) fn all(
             entry.path = format!("{prefix}{}", entry.path);
             entry
         }));
+        report.notes.extend(told.notes.into_iter().map(|(path, note)| (format!("{prefix}{path}"), note)));
         report.attributes.extend(
             told.attributes.into_iter().map(|(path, name, reason)| (format!("{prefix}{path}"), name, reason)),
         );

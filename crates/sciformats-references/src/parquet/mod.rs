@@ -1,7 +1,8 @@
 //! References as a folder of Parquet files, which readers load in parts.
 //!
 //! The folder has the metadata of Zarr in `.zmetadata`, and for each array files `NAME/refs.N.parq`. File N has the
-//! references to the chunks from N × `record_size` on; a file without a stored chunk is left out. Memory holds one file.
+//! references to the chunks from N × `record_size` on. Readers that look for the protocol of the URLs read every file, so a file
+//! without a stored chunk is written too, unless the array has thousands of them. Memory holds one file.
 
 mod table;
 mod thrift;
@@ -13,9 +14,13 @@ use sciformats::{Error, File, Result};
 use serde_json::{Map, Value, json};
 
 use crate::chunks::Place;
+use crate::extent;
 use crate::kerchunk;
 use crate::model::{Options, Report, Sink, VirtualArray};
 use crate::scan::scan;
+
+/// The largest number of files of an array of which those without a stored chunk are written.
+const EMPTY: u64 = 1000;
 
 /// The number of references in a file that other writers use.
 pub const RECORD_SIZE: u32 = 10_000;
@@ -83,27 +88,37 @@ impl Sink for Writer<'_> {
         fs::create_dir_all(&folder).map_err(unwritten)?;
         let size = u64::from(self.record_size);
         let mut rows: Vec<Option<Place<'_>>> = Vec::new();
-        let mut record = 0;
+        // A bound: more are never counted one by one.
+        let records = extent::count(array.chunks.grid()).unwrap_or(u64::MAX).div_ceil(size);
+        let (mut record, mut next) = (0, 0);
         for (number, place) in array.chunks.iter() {
             if number / size != record {
-                self.table(&folder, record, &mut rows)?;
+                if !rows.is_empty() {
+                    self.table(&folder, record, &mut rows)?;
+                    next = record.saturating_add(1); // a bound: one more than a number of a file
+                }
                 record = number / size;
+                if records <= EMPTY {
+                    (next..record).try_for_each(|empty| self.table(&folder, empty, &mut rows))?;
+                }
             }
             let row = usize::try_from(number % size)
                 .map_err(|_| Error::internal("a table is larger than memory"))?;
             rows.resize(row, None);
             rows.push(Some(place));
         }
-        self.table(&folder, record, &mut rows)
+        if !rows.is_empty() {
+            self.table(&folder, record, &mut rows)?;
+            next = record.saturating_add(1); // a bound: one more than a number of a file
+        }
+        let end = if records <= EMPTY { records } else { next };
+        (next..end).try_for_each(|empty| self.table(&folder, empty, &mut rows))
     }
 }
 
 impl Writer<'_> {
-    /// Writes the table of a record, unless it is empty. All tables have the same number of rows.
+    /// Writes the table of a record. All tables have the same number of rows.
     fn table(&self, folder: &Path, record: u64, rows: &mut Vec<Option<Place<'_>>>) -> Result<()> {
-        if rows.is_empty() {
-            return Ok(());
-        }
         rows.resize(self.record_size as usize, None);
         let bytes = table::encode(self.urls, rows)?;
         rows.clear();
@@ -124,6 +139,47 @@ mod tests {
     use super::*;
     use sciformats::Format;
     use sciformats::memory::{Memory, array};
+
+    #[test]
+    fn tables_lack_columns_of_nulls_and_no_table_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let urls = ["s3://bucket/a.h5".to_owned()];
+        let mut writer = Writer::new(folder.path(), &urls, 3).unwrap();
+        let mut array = |path: &str, chunks: crate::chunks::Chunks| {
+            let array = VirtualArray {
+                path: path.into(),
+                shape: vec![8],
+                chunk_shape: vec![1],
+                dtype: "<u2".into(),
+                fill: Value::Null,
+                marked: false,
+                columns: false,
+                filters: Vec::new(),
+                attributes: Map::new(),
+                dimensions: vec!["x".into()],
+                chunks,
+            };
+            writer.array(&array).unwrap();
+        };
+        let mut ranges = crate::chunks::Chunks::new(vec![8]);
+        ranges.push(4, 100, 2);
+        array("/ranges", ranges);
+        array("/inlined", crate::chunks::Chunks::inlined(1, vec![1, 0]));
+        array("/many", crate::chunks::Chunks::new(vec![9_000_000]));
+        writer.finish().unwrap();
+        let columns = |name: &str| {
+            let table = fs::read(folder.path().join(name)).unwrap();
+            let has = |column: &str| table.windows(column.len()).any(|part| part == column.as_bytes());
+            ["path", "offset", "size", "raw"].map(has)
+        };
+        assert_eq!(columns("ranges/refs.1.parq"), [true, true, true, false]);
+        // Readers look for the protocol in every table.
+        for name in ["ranges/refs.0.parq", "ranges/refs.2.parq", "inlined/refs.0.parq"] {
+            assert_eq!(columns(name), [false, false, false, true], "{name}");
+        }
+        assert_eq!(fs::read_dir(folder.path().join("ranges")).unwrap().count(), 3);
+        assert_eq!(fs::read_dir(folder.path().join("many")).unwrap().count(), 0);
+    }
 
     #[test]
     fn each_array_has_a_folder_with_its_tables() {

@@ -1,4 +1,5 @@
-//! One file of references: a table of Parquet with four columns, in one row group with one page per column.
+//! One file of references: a table of Parquet with up to four columns, in one row group with one page per column. A table without a
+//! range has the last column only, and one without inlined bytes lacks it: readers take nulls in all rows for numbers.
 //!
 //! | column | type | content |
 //! |---|---|---|
@@ -48,9 +49,7 @@ pub(super) fn encode(urls: &[String], rows: &[Option<Place<'_>>]) -> Result<Vec<
     };
     let referenced = |row: &Option<Place<'_>>| matches!(row, Some(Place::Range { .. }));
     let files: Vec<u64> = rows.iter().filter_map(file).collect();
-    if files.is_empty() {
-        table.column("path", BYTE_ARRAY, None, &levels(rows, |_| false)?)?;
-    } else {
+    if !files.is_empty() {
         let mut distinct = files.clone();
         distinct.sort_unstable();
         distinct.dedup();
@@ -68,18 +67,21 @@ pub(super) fn encode(urls: &[String], rows: &[Option<Place<'_>>]) -> Result<Vec<
             page.extend_from_slice(&small(place)?.to_le_bytes());
         }
         table.column("path", BYTE_ARRAY, Some((values.as_slice(), small(distinct.len())?)), &page)?;
+        let offsets: Vec<u8> = rows.iter().flat_map(|row| range(row).0.to_le_bytes()).collect();
+        table.column("offset", INT64, None, &offsets)?;
+        let sizes: Vec<u8> = rows.iter().flat_map(|row| range(row).1.to_le_bytes()).collect();
+        table.column("size", INT64, None, &sizes)?;
     }
-    let offsets: Vec<u8> = rows.iter().flat_map(|row| range(row).0.to_le_bytes()).collect();
-    table.column("offset", INT64, None, &offsets)?;
-    let sizes: Vec<u8> = rows.iter().flat_map(|row| range(row).1.to_le_bytes()).collect();
-    table.column("size", INT64, None, &sizes)?;
-    let mut raw = levels(rows, |row| matches!(row, Some(Place::Bytes(_))))?;
-    for row in rows {
-        if let Some(Place::Bytes(bytes)) = row {
-            byte_array(bytes, &mut raw)?;
+    let inlined = |row: &Option<Place<'_>>| matches!(row, Some(Place::Bytes(_)));
+    if files.is_empty() || rows.iter().any(inlined) {
+        let mut raw = levels(rows, inlined)?;
+        for row in rows {
+            if let Some(Place::Bytes(bytes)) = row {
+                byte_array(bytes, &mut raw)?;
+            }
         }
+        table.column("raw", BYTE_ARRAY, None, &raw)?;
     }
-    table.column("raw", BYTE_ARRAY, None, &raw)?;
     table.finish()
 }
 
@@ -140,10 +142,11 @@ impl Table {
         let (rows, start) = (u64::from(self.rows), self.out.len());
         let columns = std::mem::take(&mut self.columns);
         let plain: usize = columns.iter().map(|column| column.plain).sum();
+        let count = small(columns.len())?;
         structure(&mut self.out, |file| {
             file.i32(1, 1);
             file.parts(2, &schema(&columns), |column, element| match column {
-                None => _ = element.text(4, "schema").i32(5, 4),
+                None => _ = element.text(4, "schema").i32(5, count),
                 Some(column) => {
                     element.i32(1, column.kind).i32(3, column.nullable.into()).text(4, column.name);
                     if column.name == "path" {

@@ -34,6 +34,8 @@ pub(crate) type Storage = Arc<dyn ReadAt>;
 #[derive(Clone)]
 pub struct File {
     source: Arc<dyn Source>,
+    /// The bytes that the source reads; `None` for a tree of the caller.
+    storage: Option<Storage>,
     path: Option<PathBuf>,
     size: u64,
     cut: Option<u64>,
@@ -139,6 +141,21 @@ impl File {
     /// Returns the path by which the file was opened, if there is one.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
+    }
+
+    /// Returns the storage from which the file is read, for readers that need more of its format than the common tree has. A remote
+    /// file stays the version that was opened. There is none if the tree belongs to a [`Source`] of the caller.
+    ///
+    /// ```
+    /// use sciformats::File;
+    /// use sciformats_core::ReadAt;
+    ///
+    /// let file = File::from_bytes(sciformats::npy::to_bytes(&[2], &[1.5f32, 2.5])?)?;
+    /// assert_eq!(file.storage().map(|storage| storage.size()), Some(file.size()));
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    pub fn storage(&self) -> Option<&Arc<dyn ReadAt>> {
+        self.storage.as_ref()
     }
 
     /// Returns the size of the file in bytes.

@@ -99,6 +99,7 @@ impl File {
     fn of(source: Box<dyn Source>, size: u64, cut: Option<u64>, options: &OpenOptions) -> Self {
         Self {
             source: source.into(),
+            storage: None,
             path: None,
             size,
             cut,
@@ -161,7 +162,7 @@ impl<'o> Recognised<'o> {
             Err(Error::Malformed { structure, offset, fault, .. }) => {
                 Damage { structure, offset, fault }.open((format, storage), path, options)
             }
-            opened => Ok(File { far, ..File::of(opened?, size, None, options) }),
+            opened => Ok(File { far, storage: Some(storage), ..File::of(opened?, size, None, options) }),
         }
     }
 }
@@ -193,13 +194,13 @@ impl Damage {
         let source = match whole {
             _ if !options.cut => return Err(error()),
             _ if format == Format::Blosc2 => {
-                formats::open(format, storage, path, options).map_err(|_| error())?
+                formats::open(format, Arc::clone(&storage), path, options).map_err(|_| error())?
             }
-            Some(whole) => Cut::open((format, storage), whole, options)?,
+            Some(whole) => Cut::open((format, Arc::clone(&storage)), whole, options)?,
             None => return Err(error()),
         };
         let damage = if whole.is_none() { Some(self) } else { None };
-        Ok(File { damage, ..File::of(source, size, whole, options) })
+        Ok(File { damage, storage: Some(storage), ..File::of(source, size, whole, options) })
     }
 }
 

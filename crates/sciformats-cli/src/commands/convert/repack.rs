@@ -39,7 +39,8 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
         return super::run(&rescue(args, format), session);
     }
     let file = Arc::new(session.open_whole(input)?);
-    let before = size(input);
+    // A remote file is not in the file system.
+    let before = if file.path().is_some() { size(input) } else { file.size() };
     // The new file is read back as a whole and compared with the old one before it takes its place.
     let mut unfinished =
         Unfinished::beside(args.files.place()).map_err(|error| broken(&args.files, &error))?;

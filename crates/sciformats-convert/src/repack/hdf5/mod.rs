@@ -23,6 +23,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hdf5_pure::options::{Bound, FileSpace, MissingSources};
@@ -38,12 +39,14 @@ use self::rounder::Measured;
 pub(crate) use self::rounder::Rounder;
 pub(super) use self::structures::changes;
 pub use self::supplied::{ChunkSupplier, PutChunk, WantedChunks};
+use super::Input;
 use crate::compare::{Pattern, is_selected};
 use crate::convert::Loss;
 use crate::sink::hdf5_encode::References;
 use crate::sink::{Rounding, WriteOptions};
 use sciformats::options::Unfolding;
 use sciformats::{Error, File, Result};
+use sciformats_core::arith::fit;
 
 /// Returns the size of a chunk of the new file after its filters, from the dataset and the size before them.
 pub(in crate::repack) type Guess<'a> = &'a (dyn Fn(&Dataset, u64) -> Result<u64> + Sync);
@@ -52,14 +55,14 @@ pub(in crate::repack) type Guess<'a> = &'a (dyn Fn(&Dataset, u64) -> Result<u64>
 const FAR: u64 = 1 << 46;
 
 pub(super) fn rewrite(
-    (file, input): (&File, &Path),
+    (file, input): (&File, Input<'_>),
     output: &Path,
     (select, options): (&[Pattern], &WriteOptions),
     supplier: Option<&dyn ChunkSupplier>,
     cancel: Option<&AtomicBool>,
 ) -> Result<Vec<Loss>> {
     let source = source((file, input))?;
-    attempt((file, &source), (input, output), (select, options), cancel, &|job, bound| {
+    attempt((file, &source), (input, Some(output)), (select, options), cancel, &|job, bound| {
         let job = Job { supplier, ..*job };
         let room = if options.metadata_first { job.room(input, bound)? } else { 0 };
         job.run(Writer::overwrite_with(output, &job.create(input, bound)?.with_metadata_room(room))?)
@@ -68,13 +71,13 @@ pub(super) fn rewrite(
 
 /// Writes a copy of a file in which some datasets show those of several files.
 pub(super) fn join(
-    (file, input): (&File, &Path),
+    (file, input): (&File, Input<'_>),
     output: &Path,
     ((joined, without), options): ((&[Joined], &[&str]), &WriteOptions),
     cancel: Option<&AtomicBool>,
 ) -> Result<Vec<Loss>> {
     let source = source((file, input))?;
-    attempt((file, &source), (input, output), (&[], options), cancel, &|job, bound| {
+    attempt((file, &source), (input, Some(output)), (&[], options), cancel, &|job, bound| {
         let job = Job { joined, without, ..*job };
         job.run(Writer::overwrite_with(output, &job.create(input, bound)?)?)
     })
@@ -83,12 +86,12 @@ pub(super) fn join(
 /// Returns what the repacked file would be, with zeros in place of its elements, and the size of the room for structures before
 /// the elements. `guess` tells the sizes of chunks.
 pub(super) fn planned(
-    (file, input): (&File, &Path),
+    (file, input): (&File, Input<'_>),
     (select, options): (&[Pattern], &WriteOptions),
     guess: Guess<'_>,
 ) -> Result<(Hollow, u64)> {
     let source = source((file, input))?;
-    attempt((file, &source), (input, input), (select, options), None, &|job, bound| {
+    attempt((file, &source), (input, None), (select, options), None, &|job, bound| {
         let room = if options.metadata_first { job.room(input, bound)? } else { 0 };
         let hollow = Hollow::new(room);
         let job = Job { hollow: Some(guess), ..*job };
@@ -98,7 +101,7 @@ pub(super) fn planned(
     })
 }
 
-fn source((file, input): (&File, &Path)) -> Result<hdf5_pure::File> {
+fn source((file, input): (&File, Input<'_>)) -> Result<hdf5_pure::File> {
     let read = hdf5_pure::OpenOptions::default()
         .with_limits(*file.limits())
         .with_external(file.options().external.clone())
@@ -107,13 +110,16 @@ fn source((file, input): (&File, &Path)) -> Result<hdf5_pure::File> {
         .with_access(file.options().access)
         .with_registry(sciformats::filters::hdf5())
         .with_threads(file.options().threads());
-    hdf5_pure::File::open_with(input, &read)
+    match input {
+        Input::Path(path) => hdf5_pure::File::open_with(path, &read),
+        Input::Storage(storage) => hdf5_pure::File::from_storage(Arc::clone(storage), &read),
+    }
 }
 
 /// Does `work` with the bound that the file seems to have, or if that does not suffice with the latest one.
 fn attempt<T>(
     (file, source): (&File, &hdf5_pure::File),
-    (input, output): (&Path, &Path),
+    (input, output): (Input<'_>, Option<&Path>),
     (select, options): (&[Pattern], &WriteOptions),
     cancel: Option<&AtomicBool>,
     work: &dyn Fn(&Job<'_>, Bound) -> Result<T>,
@@ -127,7 +133,8 @@ fn attempt<T>(
         2 => Bound::V18,
         _ => Bound::V110,
     });
-    let moved = super::is_moved(input, output);
+    // Without a new file, nothing moves.
+    let moved = output.is_some_and(|output| input.is_moved(output));
     let unfolding = file.writing();
     let measured = Measured::default();
     let job = Job {
@@ -171,8 +178,8 @@ struct Job<'a> {
     moved: bool,
     cancel: Option<&'a AtomicBool>,
     unfolding: &'a Unfolding,
-    /// Where the new file will be.
-    output: &'a Path,
+    /// Where the new file will be, if elements are written.
+    output: Option<&'a Path>,
     /// How large chunks will be, if no elements are written.
     hollow: Option<Guess<'a>>,
     /// Encodes chunks elsewhere.
@@ -185,7 +192,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// How the new file is created.
-    fn create(&self, input: &Path, bound: Bound) -> Result<CreateOptions> {
+    fn create(&self, input: Input<'_>, bound: Bound) -> Result<CreateOptions> {
         let space = match (self.options.page_size, self.source.file_space()) {
             (Some(size), info) => FileSpace::Paged { size, tracked: info.is_some_and(|info| info.persist) },
             (None, Some(info)) => file_space(info),
@@ -209,7 +216,7 @@ impl Job<'_> {
     }
 
     /// Returns how many bytes all structures of the new file take, which is found by writing them without the elements.
-    fn room(&self, input: &Path, bound: Bound) -> Result<u64> {
+    fn room(&self, input: Input<'_>, bound: Bound) -> Result<u64> {
         /// The size of the smallest superblock, which stands before the room.
         const SUPERBLOCK: u64 = 48;
         /// The bytes that are read of an object header at first.
@@ -270,10 +277,16 @@ impl Job<'_> {
     }
 }
 
-fn user_block(input: &Path, len: u64) -> Result<Vec<u8>> {
+fn user_block(input: Input<'_>, len: u64) -> Result<Vec<u8>> {
     let mut block = Vec::new();
+    let path = match input {
+        Input::Path(path) => path,
+        Input::Storage(storage) => {
+            return Ok(storage.read_at(0, fit(len, "size of the user block")?)?.into_owned());
+        }
+    };
     if len > 0 {
-        let file = fs::File::open(input).map_err(|error| Error::io("open", error))?;
+        let file = fs::File::open(path).map_err(|error| Error::io("open", error))?;
         file.take(len).read_to_end(&mut block).map_err(|error| Error::io("read", error))?;
     }
     Ok(block)

@@ -7,7 +7,7 @@ use hdf5_pure::filters::Filters;
 use hdf5_pure::structure::StoredChunk;
 use hdf5_pure::structure::{Dataspace, Fill, FilterDescription, Layout, Pipeline};
 use hdf5_pure::{Dataset, DatasetBuilder, DatasetWriter, Name, ObjectId};
-use sciformats_core::arith::{fit, increase};
+use sciformats_core::arith::{fit, increase, present};
 use sciformats_core::{Slab, bound};
 
 use super::elements::Stored;
@@ -21,6 +21,9 @@ use sciformats::model::{ArrayInfo, ElementType};
 use sciformats::pieces::grow;
 use sciformats::pieces::{self, Pieces};
 use sciformats::{Error, Result};
+
+/// The number of the filter that adds a checksum to each chunk.
+const FLETCHER32: u16 = 3;
 
 /// Copies the fill value, and the times of allocation and filling if the elements are stored in the same way.
 pub(super) fn filled<'w>(
@@ -110,7 +113,12 @@ pub(super) fn placed<'w>(
         _ => None,
     };
     let filters = match (&options.filter, stored) {
-        (Some(_), _) if !dimensions.contains(&0) => hdf5_filters(options)?,
+        (Some(word), _) if !dimensions.contains(&0) => {
+            // Another compressor does not take the checksums away.
+            let checked = dataset.filters()?.filters.iter().any(|filter| filter.id == FLETCHER32);
+            let more = checked && word != "none" && word != "fletcher32";
+            hdf5_filters(options)?.map(|filters| if more { filters.fletcher32() } else { filters })
+        }
         (None, Some(stored)) => {
             let same = chunks.as_ref() == Some(&stored.dimensions);
             Some(dataset.filters()?)
@@ -151,7 +159,7 @@ fn kept(pipeline: &Pipeline, same_chunks: bool) -> Result<Filters> {
         let FilterDescription { id, values, .. } = filter;
         Ok(match id {
             2 => filters.shuffle(),
-            3 => filters.fletcher32(),
+            &FLETCHER32 => filters.fletcher32(),
             32000 => filters.lzf(),
             1 | 305 | 307 | 32003 | 32004 | 32008 | 32015 | 32020 => filters.custom(*id, values.clone()),
             _ => {
@@ -253,7 +261,8 @@ impl Copy<'_> {
                 pieces::for_each(pieces, threads, &read, &mut put)?;
             }
             Plan::Scratch(reading, writing) if is_direct => {
-                let mut scratch = Scratch::beside(job.output, shape, &writing, width)?;
+                let mut scratch =
+                    Scratch::beside(present(job.output, "place of the new file")?, shape, &writing, width)?;
                 let mut take = |slab: &Slab, raw: &[u8]| scratch.put(slab, raw).map(ControlFlow::Continue);
                 pieces::read_ahead(Parts::of(shape, &reading), threads != 1, &read, &mut take)?;
                 scratch.each(|slab, raw| {

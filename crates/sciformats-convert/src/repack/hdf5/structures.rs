@@ -1,20 +1,28 @@
 //! Reports how the structures of a repacked file differ from those of the original, apart from its objects.
 
-use std::path::Path;
+use std::sync::Arc;
 
 use hdf5_pure::structure::{Rest, Sizes};
 
+use crate::repack::Input;
 use sciformats::{File, Result};
 
 /// Returns the differences as phrases that follow the name of the file. `asked` says whether the version was requested.
-pub(in crate::repack) fn changes((old, new): (&Path, &Path), of: &File, asked: bool) -> Result<Vec<String>> {
+pub(in crate::repack) fn changes(
+    (old, new): (Input<'_>, Input<'_>),
+    of: &File,
+    asked: bool,
+) -> Result<Vec<String>> {
     let read = hdf5_pure::OpenOptions::default()
         .with_limits(*of.limits())
         .with_external(of.options().external.clone())
         .with_registry(sciformats::filters::hdf5())
         .with_access(of.options().access);
-    let old = hdf5_pure::File::open_with(old, &read)?;
-    let new = hdf5_pure::File::open_with(new, &read)?;
+    let open = |input: Input<'_>| match input {
+        Input::Path(path) => hdf5_pure::File::open_with(path, &read),
+        Input::Storage(storage) => hdf5_pure::File::from_storage(Arc::clone(storage), &read),
+    };
+    let (old, new) = (open(old)?, open(new)?);
     let mut told = Vec::new();
     let ((from, to), mut differ) = ((old.superblock(), new.superblock()), |text| told.push(text));
     if from.sizes != to.sizes {
