@@ -48,7 +48,7 @@ pub use model::anatomy::{Anatomy, ChunkPlace};
 pub use model::chunk::Chunk;
 pub use model::compress::MAX_OVERHEAD;
 pub use model::dtype::{DType, Field, Kind};
-pub use model::frame::{Frame, Places, Rescued};
+pub use model::frame::{Frame, Places, Rescued, is_part_of_folder};
 pub use model::options::OpenOptions;
 pub use model::params::{Params, Split};
 pub use model::schunk::SChunk;

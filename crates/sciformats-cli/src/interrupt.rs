@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{fs, io};
 
-use sciformats::storage::{Durability, Scratch};
+use sciformats::storage::{Durability, Scratch, unfinished};
 
 /// How long a command may take to stop by itself.
 const GRACE: Duration = Duration::from_millis(100);
@@ -18,7 +18,7 @@ pub(crate) const STATUS: u8 = 130;
 static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 /// Whether a program that was started, such as an editor, handles Ctrl-C.
 static ELSEWHERE: AtomicBool = AtomicBool::new(false);
-/// Temporary files that must be removed in any case.
+/// Folders of files that are only passed on, which must be removed in any case.
 static LEFT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn left() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -46,27 +46,23 @@ fn stop() {
     {
         std::thread::sleep(GRACE);
     }
-    for path in left().iter() {
-        for path in begun_beside(path).iter().chain([path]) {
-            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-        }
+    for path in left().iter().chain(&unfinished()) {
+        let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     }
     crate::failure::complain(&crate::failure::Failure::Interrupted.to_string());
     std::process::exit(STATUS.into());
 }
 
-/// The hidden places, `.NAME.0.partial` and so on, that the library writes to before a file is complete whose place is hidden
-/// itself.
-fn begun_beside(path: &Path) -> Vec<PathBuf> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
-    let start = format!(".{}.", name.to_string_lossy());
-    let is_begun = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with(&start) && name.ends_with(".partial")
-    };
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    entries.filter_map(Result::ok).map(|entry| entry.path()).filter(is_begun).collect()
+/// Makes a write that reaches the largest size of a file (`ulimit -f`) an error like that of a full disk, so that what was begun
+/// is taken back. Otherwise the system would end the program with a signal.
+#[cfg(unix)]
+pub(crate) fn report_large_files() {
+    // Without a handler, the program ends as usual.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
+
+#[cfg(not(unix))]
+pub(crate) fn report_large_files() {}
 
 /// Runs `work`, in which another program has the terminal.
 pub(crate) fn left_to_another<T>(work: impl FnOnce() -> T) -> T {
@@ -108,9 +104,7 @@ impl Unfinished {
     /// Reserves a place in the folder of `output`.
     pub(crate) fn beside(output: &Path) -> sciformats::Result<Self> {
         let _ = asked();
-        let scratch = Scratch::sibling(output)?;
-        left().extend(scratch.leavings().map(Path::to_path_buf));
-        Ok(Self(scratch))
+        Ok(Self(Scratch::sibling(output, sciformats::cframe::is_part_of_folder)?))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -124,9 +118,6 @@ impl Unfinished {
 
     /// Moves the file to its place.
     pub(crate) fn finish(self) -> sciformats::Result<()> {
-        let leavings = self.0.leavings().map(Path::to_path_buf);
-        let done = self.0.finish(Durability::Process);
-        left().retain(|path| !leavings.contains(path));
-        done
+        self.0.finish(Durability::Process)
     }
 }

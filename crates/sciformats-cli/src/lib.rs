@@ -19,7 +19,7 @@ use std::path::Path;
 
 use clap::Parser;
 
-use crate::args::Cli;
+use crate::args::{Cli, Command};
 use crate::session::Session;
 
 /// Runs the program with the arguments `argv`, whose first element is the name of the program, and returns
@@ -28,6 +28,7 @@ use crate::session::Session;
 ///
 /// It writes to stdout and stderr. A wrong command line and a request for help end the process.
 pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
+    interrupt::report_large_files();
     let (arguments, urls) = remote::without_secrets(argv.into_iter());
     let arguments = words::with_command(arguments, |word| urls.contains_key(Path::new(word)));
     let cli = Cli::parse_from(arguments);
@@ -36,6 +37,15 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         Err(failure) => return failure.report(),
     };
     let outcome = commands::run(&cli.command, &session);
+    // What was printed may be partly old and partly new.
+    let outcome = match &cli.command {
+        Command::Manifest(_)
+        | Command::Cat(_)
+        | Command::Diff(_)
+        | Command::Verify(_)
+        | Command::Stats(_) => outcome.and_then(|answer| session.far().unchanged().map(|()| answer)),
+        _ => outcome,
+    };
     session.far().tell_costs();
     match outcome {
         Ok(answer) => answer.status(),

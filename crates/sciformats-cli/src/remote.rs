@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sciformats::sciformats_remote::{self, Remote, RemoteOptions, index::Index};
-use sciformats::{Error, File, OpenOptions, Result};
+use sciformats::{Error, File, OpenOptions, Opened, Result};
 use sciformats_core::storage::FileStorage;
 use sciformats_core::{ReadAt, bound};
 
@@ -65,12 +65,21 @@ pub(crate) struct Far {
     stats: bool,
     index: Option<PathBuf>,
     opened: Mutex<Vec<Remote>>,
+    /// The local files of this run, as they were when they were opened.
+    near: Mutex<Vec<Opened>>,
 }
 
 impl Far {
     pub(crate) fn new(urls: Urls, cli: &Cli) -> Self {
         let (stats, index) = (cli.global.stats, cli.global.index.clone());
-        Self { urls, levels: levels(&cli.command), stats, index, opened: Mutex::default() }
+        Self {
+            urls,
+            levels: levels(&cli.command),
+            stats,
+            index,
+            opened: Mutex::default(),
+            near: Mutex::default(),
+        }
     }
 
     /// How files at URLs are read. Many files share one line, so each begins with less of what may be needed.
@@ -81,6 +90,13 @@ impl Far {
             options.plan.window = options.plan.window.min(WINDOW_OF_MANY);
         }
         options
+    }
+
+    /// Checks that no other program has overwritten a local file since this run opened it.
+    pub(crate) fn unchanged(&self) -> Outcome<()> {
+        let near = self.near.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = near.iter().find_map(|opened| opened.check_unchanged().err());
+        changed.map_or(Ok(()), |error| Err(Failure::Input(error.to_string())))
     }
 
     /// Returns whether a path is a URL.
@@ -119,7 +135,11 @@ impl Far {
         if path == Path::new("-") {
             return standard_input(options);
         }
-        let Some(url) = self.urls.get(path) else { return sciformats::open_with(path, options) };
+        let Some(url) = self.urls.get(path) else {
+            let file = sciformats::open_with(path, options)?;
+            self.near.lock().unwrap_or_else(PoisonError::into_inner).extend(file.opened().cloned());
+            return Ok(file);
+        };
         let far = self.remote();
         let remote = match &self.index {
             Some(index) => Remote::with_index(url, Index::read(index)?, &far)?,

@@ -125,6 +125,10 @@ fn edited_in_place_if_it_is_right() {
     assert!(stdout(0, &run(place.path(), "", &["attrs", "b.asdf", "/a"])).contains('1'));
 
     let add = editor("add", "sed -i.old 's/^\\.\\.\\.$/note: added\\n.../' \"$1\"");
+    let before = fs::read(place.path().join("a.asdf")).unwrap();
+    let text = stdout(0, &run(place.path(), &add, &["edit", "--dry-run", "a.asdf"]));
+    assert_eq!(text, "the edited tree can be saved; nothing was written\n");
+    assert!(fs::read(place.path().join("a.asdf")).unwrap() == before);
     let text = stdout(0, &edit(&add));
     assert!(text.starts_with("changed in place: ") || text == "written anew\n", "{text}");
     assert!(stdout(0, &run(place.path(), "", &["attrs", "a.asdf", "/note"])).contains("added"));

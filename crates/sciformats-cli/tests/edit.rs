@@ -238,3 +238,35 @@ fn metalayers_are_set_unset_and_renamed() {
     assert_eq!(program.stdout(0, &["cat", "u.b2nd"]), "[[1.0 2.0]\n [3.0 4.0]]\n");
     program.stdout(0, &["verify", "u.b2nd"]);
 }
+
+/// The limit of the size of a file stands for a full disk: a part of the bytes is written before the error.
+#[cfg(unix)]
+#[test]
+fn an_edit_that_finds_the_disk_full_leaves_the_file_as_it_was() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let program = Program::at(dir.path());
+    hdf5(&dir.path().join("a.h5"));
+    blosc2(&dir.path().join("u.b2nd"));
+    // Metalayers of variable length are compressed, so that a text without repetitions is needed.
+    let mut state = 1u64;
+    let mut letter = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'a' + (state >> 60) as u8)
+    };
+    let long: String = (0..40_000).map(|_| letter()).collect();
+    let long = format!("\"{long}\"");
+    for (file, name) in [("a.h5", "long"), ("u.b2nd", "vlmeta:long")] {
+        let path = dir.path().join(file);
+        let before = fs::read(&path).unwrap();
+        let blocks = before.len() / 512 + 4;
+        let edit = format!("ulimit -f {blocks}; exec \"$0\" edit {file} set / {name} '{long}'");
+        let own = program.command();
+        let mut shell = std::process::Command::new("sh");
+        shell.arg("-c").arg(edit).arg(own.get_program()).current_dir(dir.path());
+        let output = shell.output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(4), "{file}: {error}");
+        assert!(fs::read(&path).unwrap() == before, "{file} has changed");
+    }
+}

@@ -76,7 +76,7 @@ pub use array::Array;
 pub use asynchronous::{AsyncFile, open_async};
 pub use attr::FromAttribute;
 pub use dynamic::{DynArray, Shaped};
-pub use file::{File, VisitPiece};
+pub use file::{File, Opened, VisitPiece};
 pub use format::Format;
 pub use model::{
     ArrayInfo, Attribute, AttributeValue, Datum, Decoder, ElementType, FloatKind, Kind, Name, Object,

@@ -19,23 +19,23 @@ mod with_c {
     use super::super::{CORRUPT, exact};
     use super::Outcome;
 
-    /// A decoder that is used for one stream after another, all with the same dictionary.
+    /// A decoder that is used for one stream after another. It is made anew when the dictionary is another one.
     #[derive(Default)]
     pub(crate) struct Decoder {
         state: Option<Decompressor<'static>>,
-        with_dictionary: bool,
+        dictionary: Option<Box<[u8]>>,
     }
 
     impl Decoder {
         /// Decodes into all of `out`.
         pub(crate) fn decode(&mut self, input: &[u8], dictionary: Option<&[u8]>, out: &mut [u8]) -> Outcome {
+            if self.dictionary.as_deref() != dictionary {
+                *self = Self { state: None, dictionary: dictionary.map(Into::into) };
+            }
             let fresh = || match dictionary {
                 None => Decompressor::new(),
                 Some(dictionary) => Decompressor::with_dictionary(dictionary),
             };
-            if self.with_dictionary != dictionary.is_some() {
-                *self = Self { state: None, with_dictionary: dictionary.is_some() };
-            }
             let state = match &mut self.state {
                 Some(state) => state,
                 empty => empty.insert(fresh().map_err(|_| CORRUPT)?),
@@ -48,17 +48,17 @@ mod with_c {
     impl Decoder {
         /// Drops everything that streams with another dictionary, or without one, cannot use.
         pub(crate) fn forget_dictionary(&mut self) {
-            if self.with_dictionary {
+            if self.dictionary.is_some() {
                 *self = Self::default();
             }
         }
     }
 
-    /// An encoder that is used for one stream after another, all with the same dictionary.
+    /// An encoder that is used for one stream after another. It is made anew when the dictionary is another one.
     #[derive(Default)]
     pub(crate) struct Encoder {
         state: Option<(u8, Compressor<'static>)>,
-        with_dictionary: bool,
+        dictionary: Option<Box<[u8]>>,
     }
 
     impl Encoder {
@@ -69,8 +69,8 @@ mod with_c {
             (level, dictionary): (u8, Option<&[u8]>),
             out: &mut [u8],
         ) -> Option<usize> {
-            if self.with_dictionary != dictionary.is_some() {
-                *self = Self { state: None, with_dictionary: dictionary.is_some() };
+            if self.dictionary.as_deref() != dictionary {
+                *self = Self { state: None, dictionary: dictionary.map(Into::into) };
             }
             let (of, state) = match &mut self.state {
                 Some(state) => state,
@@ -92,7 +92,7 @@ mod with_c {
         /// Drops everything that streams with another dictionary, or without one, cannot use, and tables that are large.
         pub(crate) fn shrink(&mut self) {
             let large = |(_, state): &mut (u8, Compressor<'_>)| state.context_mut().sizeof() > LARGEST;
-            if self.with_dictionary || self.state.as_mut().is_some_and(large) {
+            if self.dictionary.is_some() || self.state.as_mut().is_some_and(large) {
                 *self = Self::default();
             }
         }
@@ -121,11 +121,13 @@ mod without_c {
     use super::super::CORRUPT;
     use super::Outcome;
 
-    /// A decoder that is used for one stream after another, all with the same dictionary.
+    /// A decoder that is used for one stream after another. It is made anew when the dictionary is another one.
     #[derive(Default)]
     pub(crate) struct Decoder {
         #[cfg(feature = "ruzstd")]
         state: Option<ruzstd::decoding::FrameDecoder>,
+        #[cfg(feature = "ruzstd")]
+        dictionary: Option<Box<[u8]>>,
     }
 
     impl Decoder {
@@ -140,6 +142,9 @@ mod without_c {
         #[cfg(feature = "ruzstd")]
         pub(crate) fn decode(&mut self, input: &[u8], dictionary: Option<&[u8]>, out: &mut [u8]) -> Outcome {
             use ruzstd::decoding::{Dictionary, FrameDecoder};
+            if self.dictionary.as_deref() != dictionary {
+                *self = Self { state: None, dictionary: dictionary.map(Into::into) };
+            }
             let state = match &mut self.state {
                 Some(state) => state,
                 empty => {
@@ -197,6 +202,20 @@ mod tests {
             assert!(decoder.decode(&bytes, None, &mut vec![0; 5001]).is_err());
             assert!(decoder.decode(&bytes[..20], None, &mut out).is_err());
             assert_eq!(encoder.encode(&input, (5, None), &mut bytes[1..]), None);
+        }
+    }
+
+    #[test]
+    fn each_stream_is_decoded_with_its_own_dictionary() {
+        let input: Vec<u8> = (0..5000u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+        let dictionaries = [None, Some(&input[..900]), Some(&input[2000..3500]), None];
+        let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+        for dictionary in dictionaries {
+            let mut bytes = vec![0; 2 * input.len()];
+            let len = encoder.encode(&input, (5, dictionary), &mut bytes).unwrap();
+            let mut out = vec![0; input.len()];
+            decoder.decode(&bytes[..len], dictionary, &mut out).unwrap();
+            assert_eq!(out, input);
         }
     }
 

@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sciformats::model::{Name, Value};
-use sciformats::{Error, File, Format, OpenOptions, Result};
+use sciformats::{Error, File, Format, OpenOptions, Opened, Result};
 
 pub use self::report::{Counts, Loss, Lost, Remark};
 
@@ -106,6 +106,8 @@ impl Options {
 pub struct Plan {
     target: Format,
     tree: Arc<File>,
+    /// The file that is converted, as it was when it was opened.
+    origin: Option<Opened>,
     losses: Vec<Loss>,
     remarks: Vec<(Remark, u64)>,
     counts: Counts,
@@ -297,6 +299,8 @@ impl Plan {
             rescue: rescue.then_some(&*self.rescue),
         };
         writing.all()?;
+        // Nothing is written that is partly old and partly new.
+        self.origin.as_ref().map_or(Ok(()), Opened::check_unchanged)?;
         writing.sink.finish()
     }
 

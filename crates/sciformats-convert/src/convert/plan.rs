@@ -83,7 +83,8 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
     let options = file.options().clone();
     let tree = Arc::new(File::from(view).with_options(options).with_size(file.size()));
     let remarks = remarks.into_iter().collect();
-    Ok(Plan { target, tree, losses, remarks, counts, facts, metadata, rescue, unreached })
+    let origin = file.opened().cloned();
+    Ok(Plan { target, tree, origin, losses, remarks, counts, facts, metadata, rescue, unreached })
 }
 
 fn counts(view: &View) -> Counts {

@@ -553,3 +553,19 @@ fn texts_keep_the_widths_that_both_formats_have() {
     let text = format!("{:?}", file.array("data").unwrap().datatype());
     assert!(text.contains("Ascii(6)") && text.contains("Ucs4(4)"), "{text}");
 }
+
+#[cfg(feature = "rawarray")]
+#[test]
+fn a_file_that_is_overwritten_while_it_is_read_is_not_converted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, new) = (dir.path().join("u.npy"), dir.path().join("u.ra"));
+    std::fs::write(&path, sciformats::npy::to_bytes(&[2], &[1.5f32, 2.5]).unwrap()).unwrap();
+    let old = std::fs::File::options().write(true).open(&path).unwrap();
+    old.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    let file = Arc::new(sciformats::open(&path).unwrap());
+    let plan = Plan::new(&file, Format::RawArray, &Options::default()).unwrap();
+    std::fs::write(&path, sciformats::npy::to_bytes(&[2], &[7.5f32, 8.5]).unwrap()).unwrap();
+    let error = plan.write(&new, &WriteOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("another program changed it"), "{error}");
+    assert!(!new.exists());
+}

@@ -280,7 +280,12 @@ impl WriteAt for FileStorage {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         let end = arith::add(offset, bytes.len() as u64)?;
         for (part, at) in bytes.chunks(CALL).zip((offset..).step_by(CALL)) {
-            positioned::write_all(&self.file, part, at).map_err(|e| self.error("write", e, Some(at)))?;
+            if let Err(error) = positioned::write_all(&self.file, part, at) {
+                // On a full disk, a part of the bytes is in the file. Whoever takes them back must know how long it has become.
+                let found = self.file.metadata().map_or(end, |metadata| metadata.len());
+                self.len = self.len.max(found.min(end));
+                return Err(self.error("write", error, Some(at)));
+            }
         }
         self.len = self.len.max(end);
         Ok(())

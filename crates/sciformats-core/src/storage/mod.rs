@@ -45,6 +45,7 @@ pub use ranges::{Purpose, Ranges, Statistics, Stored, length};
 pub use recycled::{Buffer, release_memory};
 pub use replacement::{Durability, Replacement, Scratch, absent};
 pub use seen::Seen;
+pub use temporary::unfinished;
 pub use window::Window;
 
 use crate::error::Result;

@@ -1,9 +1,10 @@
 //! A file that replaces another one in one step: readers see the old bytes or the new ones, and never a
 //! mixture.
 
-use std::fs;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
+use std::{fs, io};
 
 use super::temporary::{self, Temporary};
 use super::{FileStorage, WriteAt};
@@ -62,13 +63,18 @@ pub struct Replacement {
 
 impl Replacement {
     /// Creates the temporary file. If `target` is a symbolic link, the link stays, and the file that it leads
-    /// to is replaced. The permissions of an existing file are kept.
+    /// to is replaced or created. The permissions of an existing file are kept.
+    ///
+    /// If there is no file at `target` now, there must still be none when the new file is [finished](Self::finish): whoever has
+    /// created one in the meantime keeps it.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if a writer has the existing file open; `Io`, if the folder cannot be written to or `target` is
-    /// a folder.
+    /// [`Error::Conflict`] if a writer has the existing file open; `Io`, if the folder cannot be written to, or if there is
+    /// something at `target` that is not a regular file.
     pub fn create(target: impl AsRef<Path>) -> Result<Self> {
-        let held = shared(target.as_ref())?;
+        let (target, existing) = resolved(target.as_ref());
+        regular(&target, existing.as_ref())?;
+        let held = shared(&target)?;
         Ok(Self { _held: held, ..Self::of_held(target)? })
     }
 
@@ -104,13 +110,13 @@ impl Replacement {
     /// Those of [`create`](Self::create), except for the conflict.
     pub fn of_held(target: impl AsRef<Path>) -> Result<Self> {
         let (target, existing) = resolved(target.as_ref());
-        no_folder(&target, existing.as_ref())?;
+        regular(&target, existing.as_ref())?;
         let file = Temporary::beside(&target)?;
         if let Some(metadata) = &existing {
             // If the file system has no permissions, this is no reason to refuse the write.
             let _ = file.storage.file().set_permissions(metadata.permissions());
         }
-        let existing = if existing.is_some() { Existing::Replaced } else { Existing::Absent };
+        let existing = if existing.is_some() { Existing::Replaced } else { Existing::Refused };
         Ok(Self { file: Some(file), target, existing, _held: None })
     }
 
@@ -168,7 +174,7 @@ impl Replacement {
         }
         let storage = match self.existing {
             Existing::Refused => file.finish_new(&self.target)?,
-            Existing::Absent | Existing::Replaced => file.finish(&self.target)?,
+            Existing::Replaced => file.finish(&self.target)?,
         };
         if durability == Durability::Power {
             sync_folder_of(&self.target)?;
@@ -180,11 +186,9 @@ impl Replacement {
 /// What a new file means for one that is at its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Existing {
-    /// There was none; one that has appeared in the meantime is replaced.
-    Absent,
     /// It is replaced.
     Replaced,
-    /// There must be none.
+    /// There was none, and there must still be none.
     Refused,
 }
 
@@ -214,22 +218,48 @@ fn finished() -> Error {
     Error::usage("replacement", "has been finished")
 }
 
-/// Returns where a symbolic link at `target` leads, and what is there.
+/// The number of symbolic links that are followed one after another, as on Linux.
+const LINKS: usize = 40;
+
+/// Returns where a symbolic link at `target` leads, and what is there. The link may lead to a file that is yet to be created.
 fn resolved(target: &Path) -> (PathBuf, Option<fs::Metadata>) {
-    let existing = fs::metadata(target).ok();
-    let path = if existing.is_some() {
-        fs::canonicalize(target).unwrap_or_else(|_| target.into())
-    } else {
-        target.into()
-    };
-    (path, existing)
+    if let Ok(existing) = fs::metadata(target) {
+        return (fs::canonicalize(target).unwrap_or_else(|_| target.into()), Some(existing));
+    }
+    let mut path = target.to_path_buf();
+    for _ in 0..LINKS {
+        let Ok(next) = fs::read_link(&path) else { return (path, None) };
+        path = path.with_file_name("").join(next);
+    }
+    (target.into(), None)
 }
 
-fn no_folder(target: &Path, existing: Option<&fs::Metadata>) -> Result<()> {
-    match existing.is_some_and(fs::Metadata::is_dir) {
-        true => Err(Error::io("write", std::io::ErrorKind::IsADirectory.into()).in_file(target, None)),
-        false => Ok(()),
+/// Checks that what is at `target`, if anything, is a regular file. Anything else, such as a device or a pipe, cannot be
+/// replaced by a file without harm.
+fn regular(target: &Path, existing: Option<&fs::Metadata>) -> Result<()> {
+    let refused = |e| Err(Error::io("write", e).in_file(target, None));
+    match existing {
+        Some(metadata) if metadata.is_dir() => refused(io::ErrorKind::IsADirectory.into()),
+        Some(metadata) if !metadata.is_file() => {
+            refused(io::Error::new(io::ErrorKind::InvalidInput, "it is a device, a pipe or a socket"))
+        }
+        _ => Ok(()),
     }
+}
+
+/// Checks that a folder has no contents except files with such names, so that nothing else is removed with it.
+fn only_parts(folder: &Path, is_part: fn(&OsStr) -> bool) -> Result<()> {
+    let refused = |e| Error::io("replace", e).in_file(folder, None);
+    for entry in fs::read_dir(folder).map_err(refused)? {
+        let entry = entry.map_err(refused)?;
+        let is_file = entry.file_type().map_err(refused)?.is_file();
+        if !is_file || !is_part(&entry.file_name()) {
+            let text =
+                format!("the folder contains `{}`, which is not part of it", entry.file_name().display());
+            return Err(refused(io::Error::new(io::ErrorKind::DirectoryNotEmpty, text)));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the file at `target`, locked against writers. Without permission to read, or without locks, no
@@ -267,6 +297,8 @@ pub struct Scratch {
     path: PathBuf,
     target: PathBuf,
     permissions: Option<fs::Permissions>,
+    /// Returns whether a file of this name is part of a folder that is replaced.
+    is_part: fn(&OsStr) -> bool,
     /// The thread that brings the written bytes to the device.
     settling: Option<JoinHandle<()>>,
     /// The locks that show that the folder is in use, and that exclude writers from the file to be replaced.
@@ -279,40 +311,51 @@ impl Scratch {
     /// # Errors
     /// Those of [`Replacement::create`].
     pub fn beside(target: impl AsRef<Path>) -> Result<Self> {
-        no_folder(target.as_ref(), fs::metadata(target.as_ref()).ok().as_ref())?;
-        Self::make(target, |target, folder| folder.join(target.file_name().unwrap_or_default()))
+        let (target, existing) = resolved(target.as_ref());
+        regular(&target, existing.as_ref())?;
+        Self::make(target, existing, |target, folder| folder.join(target.file_name().unwrap_or_default()))
     }
 
     /// Creates the place in the folder of `target` itself, for a file that names others relative to its
-    /// position, or for a folder.
+    /// position, or for a folder. What is at `target` may also be a folder that contains nothing but files whose names satisfy
+    /// `is_part`.
     ///
     /// # Errors
-    /// Those of [`Replacement::create`], but what is at `target` may be a folder.
-    pub fn sibling(target: impl AsRef<Path>) -> Result<Self> {
-        Self::make(target, temporary::sibling_of)
+    /// Those of [`Replacement::create`]; `Io` if there is a folder that contains something else.
+    pub fn sibling(target: impl AsRef<Path>, is_part: fn(&OsStr) -> bool) -> Result<Self> {
+        let (target, existing) = resolved(target.as_ref());
+        if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
+            only_parts(&target, is_part)?;
+        } else {
+            regular(&target, existing.as_ref())?;
+        }
+        let mut scratch = Self::make(target, existing, temporary::sibling_of)?;
+        scratch.is_part = is_part;
+        Ok(scratch)
     }
 
-    fn make(target: impl AsRef<Path>, path: impl FnOnce(&Path, &Path) -> PathBuf) -> Result<Self> {
-        let held = shared(target.as_ref())?;
-        let (target, existing) = resolved(target.as_ref());
+    fn make(
+        target: PathBuf,
+        existing: Option<fs::Metadata>,
+        path: impl FnOnce(&Path, &Path) -> PathBuf,
+    ) -> Result<Self> {
+        let held = shared(&target)?;
         temporary::clean(&target);
         let (lock, folder) = temporary::first_free(&target, |folder| {
             fs::create_dir(folder)?;
             temporary::locked_in(folder)
         })?;
         let path = path(&target, &folder);
+        temporary::remember(&folder);
+        temporary::remember(&path);
         let permissions = existing.map(|metadata| metadata.permissions());
-        Ok(Self { folder, path, target, permissions, settling: None, _locks: (lock, held) })
+        let locks = (lock, held);
+        Ok(Self { folder, path, target, permissions, is_part: |_| false, settling: None, _locks: locks })
     }
 
     /// Returns the path to write the file to.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Returns what must be removed if the process ends before this is dropped.
-    pub fn leavings(&self) -> [&Path; 2] {
-        [&self.path, &self.folder]
     }
 
     /// Starts to bring the written bytes to the device while the caller still reads them, for example to
@@ -336,20 +379,31 @@ impl Scratch {
     /// `Io`; the target is then unchanged.
     pub fn finish(mut self, durability: Durability) -> Result<()> {
         self.settled();
+        let is_new = self.permissions.is_none();
+        let moved = |e| Error::io("rename into", e).in_file(&self.target, None);
         if self.path.is_dir() {
-            return exchange(&self.path, &self.target)
-                .map_err(|e| Error::io("rename into", e).in_file(&self.target, None));
+            if is_new {
+                absent(&self.target)?;
+                return fs::rename(&self.path, &self.target).map_err(moved);
+            }
+            if self.target.is_dir() {
+                only_parts(&self.target, self.is_part)?;
+            }
+            return exchange(&self.path, &self.target).map_err(moved);
         }
         let mut file = FileStorage::edit(&self.path)?;
-        if self.permissions.is_some() || durability == Durability::Power {
+        if !is_new || durability == Durability::Power {
             file.sync()?;
         }
         if let Some(permissions) = &self.permissions {
             // As above.
             let _ = file.file().set_permissions(permissions.clone());
         }
-        fs::rename(&self.path, &self.target)
-            .map_err(|e| Error::io("rename into", e).in_file(&self.target, None))?;
+        if is_new {
+            temporary::rename_new(&self.path, &self.target)?;
+        } else {
+            fs::rename(&self.path, &self.target).map_err(moved)?;
+        }
         if durability == Durability::Power { sync_folder_of(&self.target) } else { Ok(()) }
     }
 }
@@ -367,13 +421,15 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         self.settled();
         // If it cannot be removed, the next process that writes the same file removes it.
-        temporary::remove(&self.path);
-        temporary::remove(&self.folder);
+        for place in [&self.path, &self.folder] {
+            temporary::remove(place);
+            temporary::forgotten(place);
+        }
     }
 }
 
 /// Moves the folder `new` to `target`. A folder that was there is at `new` afterwards.
-fn exchange(new: &Path, target: &Path) -> std::io::Result<()> {
+fn exchange(new: &Path, target: &Path) -> io::Result<()> {
     if !target.exists() {
         return fs::rename(new, target);
     }
@@ -464,7 +520,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("data");
         fs::write(&path, b"old").unwrap();
-        let mut scratch = Scratch::sibling(&path).unwrap();
+        let mut scratch = Scratch::sibling(&path, |_| false).unwrap();
         scratch.settle(); // There is nothing yet.
         fs::write(scratch.path(), b"new").unwrap();
         scratch.settle();
@@ -472,7 +528,7 @@ mod tests {
         fs::write(scratch.path(), b"newer").unwrap();
         scratch.finish(Durability::Process).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"newer");
-        let mut scratch = Scratch::sibling(&path).unwrap();
+        let mut scratch = Scratch::sibling(&path, |_| false).unwrap();
         fs::write(scratch.path(), b"dropped").unwrap();
         scratch.settle();
         drop(scratch);
@@ -550,13 +606,13 @@ mod tests {
         fs::write(dir.path().join(".0-data"), b"left").unwrap();
         // This is another program's file, because there is no folder with it.
         fs::write(dir.path().join(".1-data"), b"somebody's").unwrap();
-        let scratch = Scratch::sibling(&path).unwrap();
+        let scratch = Scratch::sibling(&path, |_| false).unwrap();
         assert_eq!(scratch.path().parent(), Some(dir.path()));
         fs::write(scratch.path(), b"new").unwrap();
         scratch.finish(Durability::Process).unwrap();
         assert_eq!(names(), [".1-data", "data"]);
         assert_eq!(fs::read(&path).unwrap(), b"new");
-        let scratch = Scratch::sibling(&path).unwrap();
+        let scratch = Scratch::sibling(&path, |_| false).unwrap();
         fs::write(scratch.path(), b"newer").unwrap();
         drop(scratch);
         assert_eq!(
@@ -569,8 +625,9 @@ mod tests {
     fn a_folder_takes_the_place_of_a_folder() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("frame");
+        let is_part = |name: &OsStr| name == "old" || name == "new";
         for content in ["old", "new"] {
-            let scratch = Scratch::sibling(&path).unwrap();
+            let scratch = Scratch::sibling(&path, is_part).unwrap();
             fs::create_dir(scratch.path()).unwrap();
             fs::write(scratch.path().join(content), content).unwrap();
             scratch.finish(Durability::Process).unwrap();
@@ -578,6 +635,67 @@ mod tests {
         let names: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["new"]);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_with_other_contents_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("frame");
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("part"), b"old").unwrap();
+        let is_part = |name: &OsStr| name == "part";
+        let scratch = Scratch::sibling(&path, is_part).unwrap();
+        fs::create_dir(scratch.path()).unwrap();
+        // It appears while the new folder is written, and then before.
+        fs::create_dir(path.join("thesis")).unwrap();
+        assert!(scratch.finish(Durability::Process).is_err());
+        assert!(Scratch::sibling(&path, is_part).is_err());
+        assert!(Replacement::create(&path).is_err() && Scratch::beside(&path).is_err());
+        assert_eq!(fs::read(path.join("part")).unwrap(), b"old");
+        assert!(path.join("thesis").exists());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_appears_while_a_new_file_is_written_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        let mut replacement = Replacement::create(&path).unwrap();
+        replacement.write_at(0, b"late").unwrap();
+        let scratches = [Scratch::beside(&path).unwrap(), Scratch::sibling(&path, |_| true).unwrap()];
+        for scratch in &scratches {
+            fs::write(scratch.path(), b"late").unwrap();
+        }
+        let folder = Scratch::sibling(&path, |_| true).unwrap();
+        fs::create_dir(folder.path()).unwrap();
+        fs::write(&path, b"early").unwrap();
+        assert!(replacement.finish(Durability::Process).is_err());
+        for scratch in scratches {
+            assert!(scratch.finish(Durability::Process).is_err());
+        }
+        assert!(folder.finish(Durability::Process).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"early");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn only_files_are_replaced_and_links_are_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (link, far) = (dir.path().join("link"), dir.path().join("far"));
+        // A link may lead to a file that does not exist yet.
+        std::os::unix::fs::symlink("far", &link).unwrap();
+        let mut replacement = Replacement::create(&link).unwrap();
+        replacement.write_at(0, b"new").unwrap();
+        replacement.finish(Durability::Process).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&far).unwrap(), b"new");
+        let socket = dir.path().join("socket");
+        let _listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for path in [&socket, Path::new("/dev/null")] {
+            assert!(Replacement::create(path).is_err() && Scratch::beside(path).is_err());
+            assert!(Scratch::sibling(path, |_| true).is_err());
+        }
     }
 
     #[test]

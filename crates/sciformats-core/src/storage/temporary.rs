@@ -7,6 +7,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::FileStorage;
 use crate::error::{Error, Result};
@@ -15,6 +16,35 @@ use crate::error::{Error, Result};
 const SLOTS: u32 = 16;
 /// The number of further names that are tried if all of these are in use.
 const MORE: u32 = 100_000;
+
+/// The hidden places of this process.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Returns the hidden places at which this process is writing files that are not complete yet. They are removed when the values
+/// that write them are dropped. A program that is about to exit without dropping them can remove them itself; otherwise the next
+/// process that writes the same file does.
+///
+/// ```
+/// use sciformats_core::storage::{Scratch, unfinished};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// let scratch = Scratch::beside(dir.path().join("result.dat"))?;
+/// assert!(unfinished().iter().any(|place| scratch.path().starts_with(place)));
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+pub fn unfinished() -> Vec<PathBuf> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Remembers a hidden place until it is [`forgotten`].
+pub(super) fn remember(path: &Path) {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.into());
+}
+
+/// Forgets a place that does not exist any more, or is complete.
+pub(super) fn forgotten(path: &Path) {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| known != path);
+}
 
 /// Returns a hidden name beside `target`.
 pub(super) fn name(target: &Path, slot: u32) -> PathBuf {
@@ -127,6 +157,18 @@ fn created(path: &Path, error: io::Error) -> Error {
     Error::io("create", error).in_file(path, None)
 }
 
+/// Moves a file to `target`, but fails if there is something.
+pub(super) fn rename_new(path: &Path, target: &Path) -> Result<()> {
+    match fs::hard_link(path, target) {
+        Ok(()) => fs::remove_file(path),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(e),
+        // There are file systems without such links.
+        Err(_) if fs::symlink_metadata(target).is_ok() => Err(ErrorKind::AlreadyExists.into()),
+        Err(_) => fs::rename(path, target),
+    }
+    .map_err(|e| created(target, e))
+}
+
 /// A temporary file.
 #[derive(Debug)]
 pub(super) struct Temporary {
@@ -148,6 +190,7 @@ impl Temporary {
     /// Creates a temporary file with a hidden name.
     pub(super) fn named(target: &Path) -> Result<Self> {
         let (file, path) = first_free(target, locked)?;
+        remember(&path);
         Ok(Self { storage: FileStorage::made(file, target), path: Some(path) })
     }
 
@@ -178,23 +221,16 @@ impl Temporary {
                 let _ = file.try_lock(); // as above
                 unnamed::link(file, target).map_err(|e| created(target, e))?;
             }
-            Some(path) => {
-                match fs::hard_link(path, target) {
-                    Ok(()) => fs::remove_file(path),
-                    Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(e),
-                    // There are file systems without such links.
-                    Err(_) if fs::symlink_metadata(target).is_ok() => Err(ErrorKind::AlreadyExists.into()),
-                    Err(_) => fs::rename(path, target),
-                }
-                .map_err(|e| created(target, e))?;
-            }
+            Some(path) => rename_new(path, target)?,
         }
         self.put(target)
     }
 
     /// The file, which is at `target` now.
     fn put(mut self, target: &Path) -> Result<FileStorage> {
-        self.path = None;
+        if let Some(path) = self.path.take() {
+            forgotten(&path);
+        }
         let Ok(file) = self.storage.file().try_clone() else {
             return FileStorage::edit(target);
         };
@@ -208,6 +244,7 @@ impl Drop for Temporary {
         if let Some(path) = &self.path {
             // If it cannot be removed now, the next process that writes the same file removes it.
             let _ = fs::remove_file(path);
+            forgotten(path);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod members;
 mod open;
+mod opened;
 mod read;
 mod resolve;
 
@@ -12,6 +13,7 @@ use std::sync::atomic::AtomicU64;
 
 use sciformats_core::{Error, Limits, ReadAt};
 
+pub use self::opened::Opened;
 pub use self::read::VisitPiece;
 
 use crate::Format;
@@ -37,6 +39,7 @@ pub struct File {
     /// The bytes that the source reads; `None` for a tree of the caller.
     storage: Option<Storage>,
     path: Option<PathBuf>,
+    opened: Option<Opened>,
     size: u64,
     cut: Option<u64>,
     damage: Option<open::Damage>,
@@ -49,6 +52,24 @@ pub struct File {
 }
 
 impl File {
+    /// Returns what the system said about the file when it was opened by its path; `None` for other files, and for those that a
+    /// program has marked as being written, because these change all the time.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("u.npy");
+    /// # std::fs::write(&path, sciformats::npy::to_bytes(&[2], &[1.5f32, 2.5])?).unwrap();
+    /// let file = sciformats::open(&path)?;
+    /// let u: Vec<f32> = file.array("/")?.read()?;
+    /// // Nobody has overwritten it since, so that all of this is of one state.
+    /// file.opened().map_or(Ok(()), |opened| opened.check_unchanged())?;
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    pub fn opened(&self) -> Option<&Opened> {
+        let is_live = || self.source.facts().iter().any(|(name, _)| *name == "open for writing");
+        self.opened.as_ref().filter(|_| !is_live())
+    }
+
     /// Returns the number of bytes that the file should have, if it was cut short.
     ///
     /// ```

@@ -7,7 +7,7 @@ use sciformats_core::error::Within;
 use sciformats_core::storage::FileStorage;
 use sciformats_core::{Error, Fault, ReadAt};
 
-use super::{File, Storage};
+use super::{File, Opened, Storage};
 use crate::cut::{self, Cut};
 use crate::options::OpenOptions;
 use crate::registered::{Opening, Registered};
@@ -92,8 +92,10 @@ impl File {
     fn of_path(path: &Path, options: &OpenOptions) -> Result<Self> {
         // The same handle is used to recognise the file and to read it.
         let file = FileStorage::open(path)?;
+        let opened = file.file().metadata().ok().map(|metadata| Opened::of(path, &metadata));
         let recognised = Recognised::of(&file, options)?;
-        Ok(recognised.open(options.access.of(&file)?, Some(path), options)?.at(path))
+        let found = recognised.open(options.access.of(&file)?, Some(path), options)?;
+        Ok(Self { opened, ..found.at(path) })
     }
 
     fn of(source: Box<dyn Source>, size: u64, cut: Option<u64>, options: &OpenOptions) -> Self {
@@ -101,6 +103,7 @@ impl File {
             source: source.into(),
             storage: None,
             path: None,
+            opened: None,
             size,
             cut,
             damage: None,

@@ -5,6 +5,7 @@ mod properties;
 mod rescue;
 mod stored;
 
+use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -541,6 +542,21 @@ impl std::fmt::Debug for Frame {
 /// Returns the name of the file of a chunk in a sparse frame.
 pub(crate) fn chunk_file(number: u64) -> String {
     format!("{number:08X}.chunk")
+}
+
+/// Returns whether a file of this name in the folder of a sparse frame is part of the frame. Whoever replaces such a folder by
+/// another frame must not remove anything else with it.
+///
+/// ```
+/// let is_part = |name: &str| cframe::is_part_of_folder(name.as_ref());
+/// assert!(is_part("chunks.b2frame") && is_part("0000001F.chunk"));
+/// assert!(!is_part("notes.txt") && !is_part("best.chunk"));
+/// ```
+pub fn is_part_of_folder(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    let digits = name.strip_suffix(".chunk").unwrap_or_default();
+    let is_chunk = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    name == SPARSE_INDEX || is_chunk
 }
 
 /// Returns the metalayer that makes a frame an array.

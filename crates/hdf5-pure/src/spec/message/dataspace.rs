@@ -149,6 +149,8 @@ impl Dataspace {
         let (kind, dimensions, maximum) = match self {
             Self::Null => (2, &[][..], &[][..]),
             Self::Scalar => (0, &[][..], &[][..]),
+            // The C library takes a simple dataspace without dimensions for one whose dimensions were never set.
+            Self::Simple { dimensions, .. } if dimensions.is_empty() => (0, &[][..], &[][..]),
             Self::Simple { dimensions, maximum } => (1, &dimensions[..], &maximum[..]),
         };
         let grows = dimensions.iter().zip(maximum).any(|(&size, &max)| max != Some(size));
@@ -243,6 +245,16 @@ mod tests {
         assert_eq!(parse("01020000 00000000 0300000000000000 0400000000000000"), Some((0, fixed)));
         assert_eq!(parse("02010101 2800000000000000 0100000000000000"), None, "maximum below size");
         assert_eq!(parse("02210000"), None, "too many dimensions");
+    }
+
+    #[test]
+    fn without_dimensions_it_is_written_as_a_scalar() {
+        let none = Dataspace::Simple { dimensions: Vec::new(), maximum: Vec::new() };
+        for (version, expected) in [(1, "01000000 00000000"), (2, "02000000")] {
+            let mut bytes = Vec::new();
+            none.encode(&mut bytes, SIZES, version).unwrap();
+            assert_eq!(bytes, hex(expected));
+        }
     }
 
     #[test]

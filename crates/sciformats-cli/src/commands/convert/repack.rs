@@ -69,6 +69,7 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     let after = size(new);
     let written = summary.is_same() && !args.dry_run;
     if written {
+        unchanged(&args.files, &file)?;
         unfinished.finish().map_err(|error| broken(&args.files, &error))?;
         args.files.publish(session)?;
     }
@@ -180,10 +181,17 @@ pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outc
     let notes = sciformats_convert::repack::changes(file, &session.open_whole(new)?, &write);
     let notes = notes.map_err(|error| refused(&error))?;
     if !args.dry_run {
+        unchanged(&args.files, file)?;
         unfinished.finish().map_err(|error| refused(&error))?;
         args.files.publish(session)?;
     }
     Ok(Some(Whole { written: !args.dry_run, checked, lost, notes }))
+}
+
+/// Fails if another program has overwritten the file while it was read.
+fn unchanged(files: &Files, file: &File) -> Outcome<()> {
+    let check = file.opened().map_or(Ok(()), |opened| opened.check_unchanged());
+    check.map_err(|error| Failure::of(&files.input, &error))
 }
 
 /// Returns the arguments of a conversion that continues past losses.

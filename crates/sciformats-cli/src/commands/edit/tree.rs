@@ -35,6 +35,16 @@ pub(super) fn run(args: &Edit, session: &Session) -> Outcome {
             Err(error) => again(file.path(), &placed(&after, &error))?,
         }
     }
+    if args.dry_run {
+        let mut out = session.text();
+        if session.json {
+            writeln!(out, "{}", serde_json::json!({ "update": "possible", "written": false }))?;
+        } else if !session.quiet {
+            writeln!(out, "the edited tree can be saved; nothing was written")?;
+        }
+        out.flush()?;
+        return Ok(Answer::Yes);
+    }
     match document.update() {
         Ok(update) => told(update, session),
         Err(error) => Err(kept(file, Failure::unwritten(&args.file, &error))),
@@ -104,9 +114,11 @@ fn again(path: &Path, problem: &str) -> Outcome<()> {
 
 /// Keeps the user's text in its temporary file and reports where it is.
 fn kept(file: NamedTempFile, failure: Failure) -> Failure {
-    match file.keep() {
-        Ok((_, path)) => Failure::Input(format!("{failure} (the edited text is in {})", path.display())),
-        Err(_) => failure,
+    let Ok((_, kept)) = file.keep() else { return failure };
+    let place = format!("(the edited text is in {})", kept.display());
+    match failure {
+        Failure::Unwritten(path, error) => Failure::Unwritten(path, format!("{error} {place}")),
+        failure => Failure::Input(format!("{failure} {place}")),
     }
 }
 

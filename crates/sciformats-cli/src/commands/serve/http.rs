@@ -52,7 +52,7 @@ pub(super) fn converse(site: &Site, stream: &TcpStream) -> io::Result<()> {
     loop {
         let head = match read_head(&mut reader)? {
             Read1::End => return Ok(()),
-            Read1::Wrong => return plain(&mut out, 400, "the request is malformed", true),
+            Read1::Wrong => return plain(&mut out, 400, "the request is malformed", false),
             Read1::Head(head) => head,
         };
         let closes = head.closes || head.has_body;
@@ -125,10 +125,21 @@ fn read_head(reader: &mut impl BufRead) -> io::Result<Read1> {
     Ok(Read1::Wrong)
 }
 
+/// The names under which clients know this server.
+fn own_names(port: u16) -> Vec<String> {
+    let hosts = ["127.0.0.1", "localhost"];
+    let mut names: Vec<String> = hosts.iter().map(|host| format!("{host}:{port}")).collect();
+    if port == 80 {
+        // Clients leave out the usual port.
+        names.extend(hosts.map(str::to_owned));
+    }
+    names
+}
+
 fn answer(site: &Site, head: &Head, out: &mut impl Write) -> io::Result<()> {
     let only_head = head.method == "HEAD";
     // A page of another name that resolves to this machine does not know the token, and is refused anyhow.
-    let names = [format!("127.0.0.1:{}", site.port), format!("localhost:{}", site.port)];
+    let names = own_names(site.port);
     if !head.host.as_ref().is_some_and(|host| names.contains(host)) {
         return plain(out, 403, "this server answers on 127.0.0.1 only", only_head);
     }
@@ -328,6 +339,12 @@ mod tests {
             assert_eq!(range(text, 100), expected, "{text}");
         }
         assert_eq!(range("bytes=0-", 0), Asked::Nothing);
+    }
+
+    #[test]
+    fn the_usual_port_may_be_left_out() {
+        assert!(own_names(80).contains(&"localhost".to_owned()));
+        assert_eq!(own_names(8080), ["127.0.0.1:8080", "localhost:8080"]);
     }
 
     #[test]
