@@ -239,7 +239,7 @@ fn texts_fill_their_heap_across_views_and_commits() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
     let mut editor = Editor::open(file.path()).unwrap();
-    let text = |i: usize| if i % 10 == 0 { "long".repeat(5000) } else { format!("text {i}") };
+    let text = |i: usize| if i.is_multiple_of(10) { "long".repeat(5000) } else { format!("text {i}") };
     for i in 0..200 {
         editor.root().attribute(&format!("a{i:03}"), text(i)).unwrap();
         match i % 2 {
