@@ -234,6 +234,30 @@ fn space_is_used_again_within_a_session() {
 }
 
 #[test]
+fn texts_fill_their_heap_across_views_and_commits() {
+    let bytes = Writer::in_memory(&CreateOptions::default()).unwrap().into_bytes().unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    let mut editor = Editor::open(file.path()).unwrap();
+    let text = |i: usize| if i.is_multiple_of(10) { "long".repeat(5000) } else { format!("text {i}") };
+    for i in 0..200 {
+        editor.root().attribute(&format!("a{i:03}"), text(i)).unwrap();
+        match i % 2 {
+            0 => assert_eq!(editor.file().unwrap().root().unwrap().attributes().unwrap().len(), i + 1),
+            _ => editor.commit().unwrap(),
+        }
+    }
+    editor.close().unwrap();
+    let len = file.as_file().metadata().unwrap().len();
+    assert!(len < 20 * 20_100 + 40_000, "{len}");
+    let file = File::open(file.path()).unwrap();
+    for i in 0..200 {
+        let attribute = file.root().unwrap().attribute(&format!("a{i:03}")).unwrap();
+        assert_eq!(attribute.read::<String>().unwrap(), [text(i)]);
+    }
+}
+
+#[test]
 fn an_editor_that_is_dropped_leaves_the_last_commit() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), self::file(Bound::V110, false)).unwrap();

@@ -2,8 +2,10 @@
 
 use hdf5_pure::filters::Filters;
 use hdf5_pure::options::Bound;
+use hdf5_pure::references::StandardReference;
+use hdf5_pure::structure::{Mapping, Regular, Selection};
 use hdf5_pure::values::{Empty, FixedString};
-use hdf5_pure::{ChunkIndex, CreateOptions, Datatype, File, ObjectId, Range, Slab, Writer};
+use hdf5_pure::{Address, ChunkIndex, CreateOptions, Datatype, File, ObjectId, Range, Slab, Writer};
 
 const BOUNDS: [Bound; 5] = [Bound::Earliest, Bound::V18, Bound::V110, Bound::V112, Bound::V200];
 
@@ -226,6 +228,87 @@ fn elements_of_variable_length() -> Result {
             Ok(())
         },
     )
+}
+
+hdf5_pure::record! { struct Pair { id: String, note: String } }
+
+#[test]
+fn an_empty_text_is_no_null_pointer() -> Result {
+    each_bound(
+        |file| {
+            file.dataset("texts").write(&["", "x"])?;
+            file.dataset("rows").write(&[Row { id: 0, name: String::new(), position: vec![] }])?;
+            // Texts that go through a datatype of another form.
+            let pair = Datatype::compound([("id", Datatype::fixed_string(8)), ("note", Datatype::string())]);
+            file.dataset("pairs").datatype(pair).write(&[Pair { id: "a".into(), note: String::new() }])?;
+            let mut none = file.dataset("none").datatype(Datatype::string()).shape([2]).create_encoded()?;
+            none.write_encoded(&Slab::all(&[2])?, |to| {
+                to.sequence(0, &[])?;
+                to.text(b"")
+            })?;
+            Ok(())
+        },
+        |file, _| {
+            let null = |name: &str, range: std::ops::Range<usize>| -> Result<bool> {
+                let dataset = file.dataset(name)?;
+                Ok(file.is_null(&dataset.read_raw(&dataset.all()?)?[range])?)
+            };
+            assert!(!null("texts", 0..16)? && !null("texts", 16..32)? && !null("pairs", 8..24)?);
+            assert!(!null("rows", 4..20)? && null("rows", 20..36)?);
+            assert!(null("none", 0..16)? && !null("none", 16..32)?);
+            assert_eq!(file.dataset("none")?.read::<String>()?, ["", ""]);
+            Ok(())
+        },
+    )
+}
+
+#[test]
+fn sequences_of_references_as_the_c_library_stores_them() -> Result {
+    // Their datatype has the size in memory. The items lie at the front of as many bytes, and the rest is meaningless.
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V112))?;
+    let group = file.group("g")?.id();
+    let group = file.reference(group)?.address().ok_or("has no place")?;
+    let mut base = Datatype::of::<StandardReference>();
+    base.size = 64;
+    let element: Vec<u8> = [2, 0, 8].into_iter().chain(group.0.to_le_bytes()).chain([0; 7]).collect();
+    let stored = [&element[..], &element, &[0; 18], &[179; 192 - 54]].concat();
+    let mut lists = file.dataset("lists").datatype(Datatype::sequence(&base)).shape([1]).create_encoded()?;
+    lists.write_encoded(&Slab::all(&[1])?, |to| to.sequence(3, &stored))?;
+    let file = File::from_bytes(file.into_bytes()?)?;
+    let lists = file.dataset("lists")?;
+    let found = lists.read::<Vec<Option<Address>>>()?;
+    assert_eq!(found, [[Some(group), Some(group), None]]);
+    let canonical = lists.read_canonical(&lists.all()?)?;
+    assert_eq!(
+        canonical,
+        [&[3, 0, 0, 0, 0, 0, 0, 0, 2][..], &[0; 7], b"/g\x02", &[0; 7], b"/g", &[0; 8]].concat()
+    );
+    Ok(())
+}
+
+#[test]
+fn a_virtual_dataset_has_at_least_what_is_mapped_to_fixed_places() -> Result {
+    let rows = |start, count: Option<u64>| {
+        Selection::Regular(vec![Regular { start, stride: 1, count, block: Some(1) }])
+    };
+    let mapping =
+        |dataset: &str, source, target| Mapping { file: ".".into(), dataset: dataset.into(), source, target };
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V110))?;
+    file.dataset("done").write(&[1i32, 2, 3, 4, 5])?;
+    file.dataset("live").shape([0]).max_shape([None]).chunks([4]).create::<i32>()?;
+    for (name, source) in [("waits", "live"), ("lacks", "gone")] {
+        file.dataset(name)
+            .shape([5])
+            .max_shape([None])
+            .map_selection(mapping("done", Selection::All, rows(0, Some(5))))
+            .map_selection(mapping(source, rows(0, None), rows(5, None)))
+            .create::<i32>()?;
+    }
+    let file = File::from_bytes(file.into_bytes()?)?;
+    for name in ["waits", "lacks"] {
+        assert_eq!(file.dataset(name)?.read::<i32>()?, [1, 2, 3, 4, 5], "{name}");
+    }
+    Ok(())
 }
 
 #[test]

@@ -159,6 +159,40 @@ fn types_extents_fill_values_and_holes_stay() {
 }
 
 #[test]
+fn null_texts_empty_texts_and_sequences_of_references_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a.h5"), dir.path().join("b.h5"));
+    let options = hdf5_pure::CreateOptions::default().with_bound(hdf5_pure::options::Bound::V112);
+    let mut writer = Writer::create_with(&a, &options).unwrap();
+    let texts = writer.dataset("texts").datatype(Datatype::string()).shape([3]).create_encoded();
+    let add = |to: &mut hdf5_pure::values::Encoder<'_>| {
+        to.text(b"")?;
+        to.sequence(0, &[])?;
+        to.text(b"x")
+    };
+    texts.unwrap().write_encoded(&Slab::all(&[3]).unwrap(), add).unwrap();
+    // The C library declares 64 bytes for each reference, and stores as many.
+    let group = writer.group("g").unwrap().id();
+    let group = writer.reference(group).unwrap().address().unwrap();
+    let mut base = Datatype::of::<hdf5_pure::references::StandardReference>();
+    base.size = 64;
+    let element = [&[2, 0, 8][..], &group.0.to_le_bytes(), &[0; 7]].concat();
+    let items = [&element[..], &element, &[179; 128 - 36]].concat();
+    let lists = writer.dataset("lists").datatype(Datatype::sequence(&base)).shape([1]).create_encoded();
+    lists.unwrap().write_encoded(&Slab::all(&[1]).unwrap(), |to| to.sequence(2, &items)).unwrap();
+    writer.finish().unwrap();
+    repacked(&a, &b, &WriteOptions::default()).unwrap();
+    assert_eq!(lines(&a), lines(&b));
+    let file = hdf5_pure::File::open(&b).unwrap();
+    let raw = |name: &str| {
+        file.dataset(name).unwrap().read_raw(&file.dataset(name).unwrap().all().unwrap()).unwrap()
+    };
+    let nulls: Vec<bool> = raw("texts").chunks(16).map(|raw| file.is_null(raw).unwrap()).collect();
+    assert_eq!(nulls, [false, true, false]);
+    assert_eq!(file.sequence_bytes(&raw("lists"), 64).unwrap().len(), 128);
+}
+
+#[test]
 fn other_chunks_filters_and_releases() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (dir.path().join("a.h5"), dir.path().join("b.h5"));

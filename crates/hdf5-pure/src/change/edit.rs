@@ -334,7 +334,7 @@ impl Tree {
     /// be committed.
     pub(crate) fn settle(&mut self) -> Result<()> {
         let counts = Counts::of_edited(&self.objects, self.session()?)?;
-        self.heap.close(&mut self.output)?;
+        self.heap.settle(&mut self.output)?;
         let parts = self.write_new(self.linked(&counts))?;
         self.write_changed(&counts)?;
         for (address, more) in counts.changes() {

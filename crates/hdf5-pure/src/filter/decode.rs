@@ -287,11 +287,11 @@ impl Registry {
             #[cfg(feature = "deflate")]
             1 => ("deflate filter", codec::deflate::decode(bytes, len, max, out)),
             2 => {
-                let size = values.first().map_or(1, |&size| bound::addressable(size.into()));
-                ("shuffle filter", {
-                    codec::shuffle::decode(size, bytes, out);
-                    Ok(())
-                })
+                let size = match *values {
+                    [size] if size > 0 => Ok(bound::addressable(size.into())),
+                    _ => Err(Fault::new("client data", FaultKind::Rule("is not the size of an element"))),
+                };
+                ("shuffle filter", size.map(|size| codec::shuffle::decode(size, bytes, out)))
             }
             3 => ("fletcher32 filter", codec::fletcher32::decode(bytes).map(|data| data.clone_into(out))),
             4 => ("szip filter", codec::szip::decode(values, bytes, max).map(|data| *out = data)),

@@ -84,12 +84,15 @@ fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Resul
     if let Some(added) = registry.added(filter.id) {
         return added.encode(values, bytes).map_err(wrong);
     }
+    if !complete(filter.id, values) {
+        return Ok(None);
+    }
     Ok(match filter.id {
         #[cfg(feature = "deflate")]
         1 => Some(codec::deflate::encode(first.unwrap_or(6), bytes)?),
         2 => {
-            let size = first.map_or(1, |size| bound::addressable(size.into()));
-            Some(codec::shuffle::encode(size, bytes))
+            let size = present(first, "element size of shuffle")?;
+            Some(codec::shuffle::encode(bound::addressable(size.into()), bytes))
         }
         3 => Some(codec::fletcher32::encode(bytes)),
         4 => codec::szip::encode(values, bytes).map_err(wrong)?,
@@ -114,11 +117,53 @@ fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Resul
     })
 }
 
+/// Returns whether a filter has the client data values without which the C library does not run it in either direction.
+///
+/// The library adds those that depend on the datatype when it makes a dataset, but not for elements of variable length.
+/// There it stores the filter as it is, and skips it in each chunk. Chunks for which it was not skipped would be
+/// unreadable for it.
+pub(super) fn complete(id: u16, values: &[u32]) -> bool {
+    match id {
+        1 => matches!(values, [0..=9]),
+        2 => matches!(values, [size] if *size > 0),
+        4 => values.len() >= 4,
+        5 => values.len() >= 5,
+        6 => values.len() == 20,
+        32008 => values.get(2).is_some_and(|&size| size > 0),
+        _ => true,
+    }
+}
+
 /// Returns the error of a filter that cannot be applied here.
 pub(crate) fn unsupported(filter: &FilterDescription) -> Error {
     let what = format!("writing with filter {} ({})", filter.id, name(filter));
     match super::feature(filter.id) {
         Some(feature) => Error::missing_feature(what, feature),
         None => Error::unsupported(what),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alone(id: u16, optional: bool, values: &[u32]) -> Pipeline {
+        Pipeline { filters: vec![FilterDescription { id, name: None, optional, values: values.to_vec() }] }
+    }
+
+    #[test]
+    fn filters_without_their_client_data_are_skipped() {
+        // The C library stores these filters like this for elements of variable length, and skips them in each chunk.
+        for (id, values) in
+            [(2, &[][..]), (2, &[0]), (4, &[161, 8]), (5, &[]), (6, &[2, 0]), (32008, &[0, 2])]
+        {
+            let (pipeline, registry) = (alone(id, true, values), Registry::default());
+            assert_eq!(encode(&pipeline, &registry, vec![7; 64]).unwrap(), (vec![7; 64], 1), "{id}");
+            assert_eq!(registry.undo(&pipeline, 1, &[7; 64], 64).unwrap(), [7; 64], "{id}");
+            assert!(registry.undo(&pipeline, 0, &[7; 64], 64).is_err(), "{id}");
+            assert!(encode(&alone(id, false, values), &registry, vec![7; 64]).is_err(), "{id}");
+        }
+        let (pipeline, registry) = (alone(2, true, &[2]), Registry::default());
+        assert_eq!(encode(&pipeline, &registry, vec![1, 0, 2, 0]).unwrap(), (vec![1, 2, 0, 0], 0));
     }
 }

@@ -24,8 +24,8 @@
 //! | 0 | 4 | signature: `FSSE` |
 //! | 4 | 1 | version: 0 |
 //! | 5 | O | free-space manager header address |
-//! | 5 + O | | groups of sections that have the same size |
-//! | | 4 | checksum |
+//! | 5 + O | | groups of sections that have the same size, then unused bytes |
+//! | size of the list − 4 | 4 | checksum of all bytes before it |
 //!
 //! | offset | size | field of a group |
 //! |---|---|---|
@@ -157,14 +157,17 @@ pub(crate) fn heap_sections<'a>(i: &'a [u8], header: &FreeSpace, sizes: Sizes) -
     Ok((rest, found))
 }
 
-/// Parses a list. `more` returns how many additional bytes follow the type of a section of this class.
+/// Parses a list, which is the whole of `i`. `more` returns how many additional bytes follow the type of a section of this
+/// class.
 fn list<'a>(
     i: &'a [u8],
     header: &FreeSpace,
     sizes: Sizes,
     more: impl Fn(u8) -> Option<usize>,
 ) -> Parsed<'a, Vec<Section>> {
+    let before_checksum = bound::left(i.len(), 4);
     sealed(|i| {
+        let whole = i;
         let (i, ()) = signature(b"FSSE")(i)?;
         let (i, _) = version(0)(i)?;
         let (mut i, _) = field("free-space manager header address", defined(sizes))(i)?;
@@ -192,6 +195,9 @@ fn list<'a>(
             left = bound::left(left, count);
             i = rest;
         }
+        // Lists of the C library sometimes have more room than their sections need.
+        let used = bound::left(whole.len(), i.len());
+        let (i, _) = field("sections", take(bound::left(before_checksum, used)))(i)?;
         Ok((i, sections))
     })(i)
 }
@@ -337,7 +343,6 @@ mod tests {
         let list = seal(HEAP_LIST.to_vec());
         let expected = vec![section(0x15, 32), section(0x310, 32)];
         assert_eq!(heap_sections(&list, &IN_HEAP, SIZES), Ok((&[][..], expected)));
-        assert!(sections(&list, &IN_HEAP, SIZES).is_err());
     }
 
     #[test]
@@ -354,6 +359,17 @@ mod tests {
             |sections, out| encode_sections(out, &FILE, Address(1900), sections, SIZES),
         );
         assert_eq!(list.len(), 62);
+    }
+
+    #[test]
+    fn a_list_with_unused_bytes() {
+        // The checksum is at the end of the list, not behind the last section.
+        let list = seal([&LIST[..], &[0; 9]].concat());
+        let expected = vec![section(96, 8), section(200, 8), section(1000, 300)];
+        assert_eq!(sections(&list, &FILE, SIZES), Ok((&[][..], expected)));
+        let mut damaged = list.clone();
+        damaged[60] = 1;
+        assert!(sections(&damaged, &FILE, SIZES).is_err());
     }
 
     proptest! {

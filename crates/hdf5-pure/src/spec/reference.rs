@@ -18,6 +18,10 @@
 //! | 2 | 4 | otherwise: blob size |
 //! | 6 | O + 4 | otherwise: [ID](super::global_heap) of the blob in the global heap |
 //!
+//! Elements have O + 10 bytes. The C library declares sequences of them with the size that they have in its memory, 64 bytes.
+//! It stores as many bytes for each item, but the items follow each other without gaps at the front, and the rest is
+//! meaningless.
+//!
 //! | offset | size | field of a blob |
 //! |---|---|---|
 //! | 0 | 1, n | token size, token: the object's address |
@@ -158,8 +162,13 @@ pub(crate) fn blob(i: &[u8], kind: u8, external: bool) -> Parsed<'_, Option<Refe
     Ok((i, object.map(|object| Reference { file, object, part })))
 }
 
-/// The size of an element of the new reference type in bytes.
+/// The size of an element of the new reference type in bytes, in a file whose addresses have 8 bytes.
 pub(crate) const ELEMENT: usize = 18;
+
+/// Returns the size of an element of the new reference type in bytes.
+pub(crate) fn element_size(sizes: Sizes) -> usize {
+    sizes.bytes(1, 0, 10)
+}
 
 /// Appends an element that refers to an object of this file.
 pub(crate) fn put_object(out: &mut Vec<u8>, object: Address) -> Result<()> {

@@ -25,7 +25,7 @@ use crate::spec::message::datatype::{
 };
 use crate::spec::reference::{self, Part};
 use crate::spec::selection::{Regular, Selection};
-use crate::spec::{Address, trimmed};
+use crate::spec::{Address, Sizes, trimmed};
 use crate::value::element_type::{self, ElementType};
 use crate::value::region;
 use sciformats_core::endian::ByteOrder;
@@ -62,7 +62,7 @@ impl<'a> Canonical<'a> {
         let context = &opened.context;
         Ok(Self {
             opened,
-            plan: plan(datatype)?,
+            plan: plan(datatype, context.sizes)?,
             size: bound::addressable(datatype.size.into()),
             heap: GlobalHeap::new(context),
             left: context.limits.memory,
@@ -195,6 +195,26 @@ pub(crate) fn collection(opened: &Opened, raw: &[u8], skip: usize) -> Option<Add
     Some(id.collection).filter(|at| at.0 != 0)
 }
 
+/// Returns the distance in bytes between the items of a sequence, which may be less than the size of their datatype.
+pub(crate) fn item_size(base: &Datatype, sizes: Sizes) -> usize {
+    match base.class {
+        Class::Reference(ReferenceKind::Standard) => reference::element_size(sizes),
+        _ => bound::addressable(base.size.into()),
+    }
+}
+
+const VARIABLE: &str = "element of variable length";
+
+/// Returns the number of items of an element of variable length, and where they are. The address is 0 if the element is
+/// null.
+pub(crate) fn stored(opened: &Opened, raw: &[u8], offset: u64) -> Result<(u32, GlobalId)> {
+    locate(VARIABLE, offset, raw, |i| {
+        let (i, len) = nom::number::complete::le_u32(i)?;
+        let (i, id) = GlobalId::parse(i, opened.context.sizes)?;
+        Ok((i, (len, id)))
+    })
+}
+
 /// Returns the bytes of an element of variable length, whose items have `size` bytes each.
 pub(crate) fn sequence<'h>(
     opened: &Opened,
@@ -203,13 +223,7 @@ pub(crate) fn sequence<'h>(
     size: usize,
     offset: u64,
 ) -> Result<&'h [u8]> {
-    const ELEMENT: &str = "element of variable length";
-    let sizes = opened.context.sizes;
-    let (len, id) = locate(ELEMENT, offset, raw, |i| {
-        let (i, len) = nom::number::complete::le_u32(i)?;
-        let (i, id) = GlobalId::parse(i, sizes)?;
-        Ok((i, (len, id)))
-    })?;
+    let (len, id) = stored(opened, raw, offset)?;
     if len == 0 || id.collection.0 == 0 {
         return Ok(&[]);
     }
@@ -219,7 +233,7 @@ pub(crate) fn sequence<'h>(
         Some(bytes) => Ok(bytes),
         None => {
             let kind = FaultKind::OutOfBounds { found: len.into(), end: bytes.len() as u64 };
-            Err(Fault::new("length", kind).at(ELEMENT, offset))
+            Err(Fault::new("length", kind).at(VARIABLE, offset))
         }
     }
 }
@@ -273,7 +287,7 @@ pub(crate) fn unpadded(raw: &[u8], padding: Padding) -> &[u8] {
     }
 }
 
-fn plan(datatype: &Datatype) -> Result<Plan> {
+fn plan(datatype: &Datatype, sizes: Sizes) -> Result<Plan> {
     let size = bound::addressable(datatype.size.into());
     let by_order = |order: ByteOrder| if order == ByteOrder::Little { Plan::Bytes } else { Plan::Reversed };
     Ok(match &datatype.class {
@@ -297,20 +311,19 @@ fn plan(datatype: &Datatype) -> Result<Plan> {
             let mut plans = Vec::with_capacity(members.len());
             for member in members {
                 let wide = |n: u32| bound::addressable(n.into());
-                plans.push((wide(member.offset), wide(member.datatype.size), plan(&member.datatype)?));
+                plans.push((wide(member.offset), wide(member.datatype.size), plan(&member.datatype, sizes)?));
             }
             compound(plans, size)
         }
         Class::Reference(ReferenceKind::Object) => Plan::Object,
         Class::Reference(ReferenceKind::Region) => Plan::Region,
         Class::Reference(ReferenceKind::Standard) => Plan::Standard,
-        Class::Enumeration { base, .. } => plan(base)?,
+        Class::Enumeration { base, .. } => plan(base, sizes)?,
         Class::VariableLength(VariableLength::String { .. }) => Plan::VariableString,
         Class::VariableLength(VariableLength::Sequence(base)) => {
-            let size = bound::addressable(base.size.into());
-            Plan::Sequence { base: Box::new(plan(base)?), size }
+            Plan::Sequence { base: Box::new(plan(base, sizes)?), size: item_size(base, sizes) }
         }
-        Class::Array { base, .. } | Class::Complex { base } => match plan(base)? {
+        Class::Array { base, .. } | Class::Complex { base } => match plan(base, sizes)? {
             Plan::Bytes => Plan::Bytes,
             plan => {
                 let size = bound::addressable(base.size.into());

@@ -243,11 +243,11 @@ fn texts(
                 fixed(unpadded(element, *padding), *wanted, &mut out)?;
             }
             (Class::String { padding, .. }, _, Some(kept)) => {
-                let text = unpadded(element, *padding);
-                out.extend(kept.put_new(text.len(), text)?);
+                out.extend(kept.put_text(unpadded(element, *padding))?);
             }
             (_, Class::String { padding, .. }, Some(kept)) => {
-                fixed(kept.get(element)?.1, *padding, &mut out)?;
+                let text = kept.get(element)?.map_or(&[][..], |(_, text)| text);
+                fixed(text, *padding, &mut out)?;
             }
             (_, _, Some(kept)) => out.extend(kept.put(element)?),
             (_, _, None) => return Ok(None),

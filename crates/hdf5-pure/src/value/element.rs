@@ -3,7 +3,7 @@
 //! Numbers are converted where no value changes. A number that does not fit is reported with its position;
 //! [`Conversion`] selects other rules. Enumerations and bit fields are read as their integers.
 
-use sciformats_core::arith::present;
+use sciformats_core::arith::{fit, present};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::number::{Number, NumberType};
 use sciformats_core::{Conversion, Error, Misfit, Result, bound, spelling};
@@ -332,15 +332,16 @@ impl<T: Element> Element for Vec<T> {
     }
 
     fn read(values: &Values<'_>) -> Result<Vec<Self>> {
-        let part = |datatype, index: usize, raw: &[u8]| {
+        let part = |datatype: &Datatype, index: usize, raw: &[u8]| {
             T::read(&Values { datatype, raw, ..*values }).map_err(|error| error.part_of(index as u64))
         };
         let each = values.elements().enumerate();
         let byte = Datatype::integer(false, 1);
         match &values.datatype.class {
             Class::VariableLength(VariableLength::Sequence(base)) => {
-                let size = bound::addressable(base.size.into());
-                sequences(values, size, |index, raw| part(base, index, raw))
+                let size = canonical::item_size(base, values.opened.context.sizes);
+                let item = Datatype { size: fit(size, "size of an item")?, ..(**base).clone() };
+                sequences(values, size, |index, raw| part(&item, index, raw))
             }
             Class::Array { base, .. } => each.map(|(index, raw)| part(base, index, raw)).collect(),
             Class::Opaque { .. } if T::is_stored_as(&byte) => {

@@ -36,6 +36,9 @@ pub struct Encoder<'a> {
     kept: Option<Vec<Vec<u8>>>,
 }
 
+/// Stands for the index of the heap ID in an element that is not stored yet. Where there is no element, it is 0.
+const KEPT: [u8; 4] = [1, 0, 0, 0];
+
 impl std::fmt::Debug for Encoder<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Encoder").field("bytes", &self.out.len()).finish_non_exhaustive()
@@ -74,7 +77,7 @@ impl Encoder<'_> {
         put_uint(&mut self.out, address, width)
     }
 
-    /// Appends an element of variable length: `count` items, given by their bytes.
+    /// Appends an element of variable length: `count` items, given by their bytes. [`text`](Self::text) appends strings.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
@@ -94,18 +97,45 @@ impl Encoder<'_> {
     /// # Errors
     /// Returns `Io`, and [`Error::Usage`] for a sequence of 2^32 items or more.
     pub fn sequence(&mut self, count: usize, bytes: &[u8]) -> Result<()> {
-        let len = u32::try_from(count)
-            .map_err(|_| Error::usage("sequence", "is too long: it must have fewer than 2^32 elements"))?;
-        self.out.extend(len.to_le_bytes());
         if bytes.is_empty() {
+            self.out.extend(length(count)?);
             self.out.resize(self.out.len() + self.address_width() + 4, 0);
             return Ok(());
         }
+        self.item(count, bytes)
+    }
+
+    /// Appends a string of variable length, whose bytes must not include a NUL. Unlike an empty sequence, which is a null
+    /// pointer for programs in C, an empty string is stored and has a pointer.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut names = file.dataset("stations").datatype(Datatype::string()).shape([2]).create_encoded()?;
+    /// names.write_encoded(&Slab::all(&[2])?, |to| {
+    ///     to.text(b"north")?;
+    ///     to.text(b"")
+    /// })?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("stations")?.read::<String>()?, ["north", ""]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`sequence`](Self::sequence).
+    pub fn text(&mut self, bytes: &[u8]) -> Result<()> {
+        self.item(bytes.len(), bytes)
+    }
+
+    /// Appends an element of variable length that is stored even if it is empty.
+    fn item(&mut self, count: usize, bytes: &[u8]) -> Result<()> {
+        self.out.extend(length(count)?);
         if let Some(kept) = &mut self.kept {
             let number = kept.len() as u64;
             kept.push(bytes.to_vec());
             self.address(number)?;
-            self.out.extend([0; 4]);
+            self.out.extend(KEPT);
             return Ok(());
         }
         self.heap_object(bytes)
@@ -290,7 +320,7 @@ macro_rules! strings {
                     if text.contains('\0') {
                         return Err(Error::usage("string", "contains a NUL character"));
                     }
-                    to.sequence(text.len(), text.as_bytes())
+                    to.text(text.as_bytes())
                 })
             }
 
@@ -415,31 +445,45 @@ pub(crate) struct Kept<'a> {
 }
 
 impl Kept<'_> {
-    /// Returns the number of items, and the bytes, of an element of variable length.
-    pub(crate) fn get<'s>(&'s self, element: &[u8]) -> Result<(usize, &'s [u8])> {
+    /// Returns the number of items, and the bytes, of an element of variable length, or `None` if there is none.
+    pub(crate) fn get<'s>(&'s self, element: &[u8]) -> Result<Option<(usize, &'s [u8])>> {
         const WHAT: &str = "an element of variable length";
         let (count, rest) = present(element.split_first_chunk::<4>(), WHAT)?;
         let count: usize = fit(u32::from_le_bytes(*count), WHAT)?;
-        if count == 0 {
-            return Ok((0, &[]));
+        let (address, index) = present(rest.split_at_checked(self.to.address_width()), WHAT)?;
+        if index != KEPT {
+            return Ok(None);
         }
         let mut number = [0u8; 8];
-        number.iter_mut().zip(rest.iter().take(self.to.address_width())).for_each(|(to, &from)| *to = from);
+        number.iter_mut().zip(address).for_each(|(to, &from)| *to = from);
         let number: usize = fit(u64::from_le_bytes(number), WHAT)?;
-        Ok((count, present(self.kept.get(number), WHAT)?))
+        Ok(Some((count, present(self.kept.get(number), WHAT)?)))
     }
 
     /// Stores an element of variable length, and returns the element that refers to it.
     pub(crate) fn put(&mut self, element: &[u8]) -> Result<Vec<u8>> {
-        let (count, bytes) = self.get(element)?;
-        let bytes = bytes.to_vec();
-        self.put_new(count, &bytes)
+        match self.get(element)? {
+            Some((count, bytes)) => {
+                let bytes = bytes.to_vec();
+                self.to.item(count, &bytes)?;
+            }
+            None => self.to.sequence(0, &[])?,
+        }
+        Ok(std::mem::take(&mut self.to.out))
     }
 
-    /// Does the same for items that do not come from the list.
-    pub(crate) fn put_new(&mut self, count: usize, bytes: &[u8]) -> Result<Vec<u8>> {
-        self.to.sequence(count, bytes)?;
+    /// Does the same for a text that does not come from the list.
+    pub(crate) fn put_text(&mut self, text: &[u8]) -> Result<Vec<u8>> {
+        self.to.text(text)?;
         Ok(std::mem::take(&mut self.to.out))
+    }
+}
+
+/// Returns the length of an element of variable length as it is stored.
+fn length(count: usize) -> Result<[u8; 4]> {
+    match u32::try_from(count) {
+        Ok(len) => Ok(len.to_le_bytes()),
+        Err(_) => Err(Error::usage("sequence", "is too long: it must have fewer than 2^32 elements")),
     }
 }
 

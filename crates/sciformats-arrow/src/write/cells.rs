@@ -239,10 +239,7 @@ impl Values {
                 to.bytes(bytes.get(start..).and_then(|rest| rest.get(..*width)).ok_or_else(lost)?);
                 Ok(())
             }
-            Self::Text(texts) => {
-                let text = texts.get(row).ok_or_else(lost)?;
-                to.sequence(text.len(), text)
-            }
+            Self::Text(texts) => to.text(texts.get(row).ok_or_else(lost)?),
             Self::Equal(of, count, first) => {
                 let start =
                     row.checked_add(*first).and_then(|row| row.checked_mul(*count)).ok_or_else(lost)?;

@@ -48,9 +48,7 @@ pub(crate) fn put_all(datatype: &Datatype, items: &Item, to: &mut Encoder<'_>) -
 pub(crate) fn put(datatype: &Datatype, item: &Item, to: &mut Encoder<'_>) -> Result<()> {
     let wrong = || Err(Error::usage("element", "does not have the form of its type"));
     match (&datatype.class, item) {
-        (Class::VariableLength(VariableLength::String { .. }), Item::Bytes(bytes)) => {
-            to.sequence(bytes.len(), bytes)
-        }
+        (Class::VariableLength(VariableLength::String { .. }), Item::Bytes(bytes)) => to.text(bytes),
         (Class::VariableLength(VariableLength::Sequence(base)), Item::Bytes(bytes)) => {
             let size = usize::try_from(base.size).unwrap_or(usize::MAX); // a bound: no element is that large
             match bytes.len().checked_rem(size) {

@@ -34,6 +34,31 @@ impl File {
         canonical::sequence(self.opened(), &mut heap, element, size, 0).map(<[u8]>::to_vec)
     }
 
+    /// Returns whether an element of variable length is null: it has neither an address nor items. The C library stores
+    /// empty sequences like that, and strings whose pointer is null, but not empty strings. `element` is the element as the
+    /// dataset stores it.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("visits").write(&[vec![3u16, 5], vec![]])?;
+    /// file.dataset("names").write(&[""])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let (visits, names) = (file.dataset("visits")?, file.dataset("names")?);
+    /// let null = |element: &[u8]| file.is_null(element);
+    /// let elements = visits.read_raw(&visits.all()?)?;
+    /// assert!(!null(&elements[..16])? && null(&elements[16..])?);
+    /// assert!(!null(&names.read_raw(&names.all()?)?)?);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns `Malformed` if the element has too few bytes.
+    pub fn is_null(&self, element: &[u8]) -> Result<bool> {
+        canonical::stored(self.opened(), element, 0).map(|(_, id)| id.collection.0 == 0)
+    }
+
     /// Returns the reference in an element of the standard reference type if it leads into another file. A
     /// [`Writer`](crate::Writer) accepts it as a [`StandardReference::External`](crate::references::StandardReference::External).
     ///

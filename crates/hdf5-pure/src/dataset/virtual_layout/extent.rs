@@ -24,7 +24,8 @@ pub(crate) fn update(opened: &Opened, content: &mut Content, nesting: &Nesting) 
     Ok(())
 }
 
-/// Returns the shape of a virtual dataset whose sources may have grown. Unlimited mappings follow their sources.
+/// Returns the shape of a virtual dataset whose sources may have grown. Unlimited mappings follow their sources, and the
+/// elements of the other mappings always belong to the dataset.
 fn shape(opened: &Opened, content: &Content, id: Option<GlobalId>, nesting: &Nesting) -> Result<Vec<u64>> {
     let mut shape = content.dataspace.shape().to_vec();
     let mappings = mappings(opened, id)?;
@@ -54,10 +55,33 @@ fn shape(opened: &Opened, content: &Content, id: Option<GlobalId>, nesting: &Nes
     }
     for (axis, extent) in extents {
         if let Some(size) = shape.get_mut(axis) {
-            *size = extent;
+            let mut fixed = mappings.iter().map(|mapping| fixed_end(&mapping.target, axis));
+            *size = fixed
+                .try_fold(extent, |extent, end| Some(extent.max(end?)))
+                .ok_or_else(|| sources.too_far())?;
         }
     }
     Ok(shape)
+}
+
+/// Returns where a target ends along a dimension in which it does not follow its source, or 0 if it sets no bound there.
+/// The result is `None` if that exceeds 64 bits.
+fn fixed_end(target: &Selection, axis: usize) -> Option<u64> {
+    let last = match target {
+        Selection::None | Selection::All => None,
+        Selection::Points(points) => points.iter().filter_map(|point| point.get(axis)).max().copied(),
+        Selection::Blocks(blocks) => blocks.iter().filter_map(|(_, last)| last.get(axis)).max().copied(),
+        Selection::Regular(dimensions) => {
+            let Some(&Regular { start, stride, count: Some(count), block: Some(block) }) =
+                dimensions.get(axis)
+            else {
+                return Some(0);
+            };
+            let Some(before) = count.checked_sub(1).filter(|_| block > 0) else { return Some(0) };
+            return start.checked_add(stride.checked_mul(before)?)?.checked_add(block);
+        }
+    };
+    last.map_or(Some(0), |last| last.checked_add(1))
 }
 
 /// Returns where the last block of numbered sources ends.

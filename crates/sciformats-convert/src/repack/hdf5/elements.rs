@@ -8,7 +8,7 @@ use hdf5_pure::structure::{CharacterSet, Member, ReferenceKind, VariableLength};
 use hdf5_pure::values::Encoder;
 use hdf5_pure::{Datatype, ObjectId, Store, Value};
 
-use sciformats_core::arith::{add, fit};
+use sciformats_core::arith::{add, fit, mul, sub};
 
 use crate::convert::references::kept;
 use crate::sink::hdf5_encode::{self as canonical, References};
@@ -145,7 +145,7 @@ impl Writing<'_, '_, '_> {
             (Class::VariableLength(VariableLength::Sequence(base)), ElementType::Vlen(element))
                 if !is_canonical(base) =>
             {
-                let size = fit::<usize, _>(base.size, "size of an element")?.max(1);
+                let (size, unused) = item(base)?;
                 let bytes = self.source.sequence_bytes(raw, size)?;
                 let count = sciformats::model::canonical::length(&mut self.rest)?;
                 if count.checked_mul(size as u64) != Some(bytes.len() as u64) {
@@ -158,6 +158,7 @@ impl Writing<'_, '_, '_> {
                     let mut inner = Writing { source, rest, references, to };
                     bytes.chunks_exact(size).try_for_each(|raw| inner.one((base, element), raw))?;
                     *rest = inner.rest;
+                    to.bytes(&vec![0; mul(unused, bytes.len() / size)?]);
                     Ok(())
                 })
             }
@@ -170,6 +171,11 @@ impl Writing<'_, '_, '_> {
                     None => standard(&text, self.references)?,
                 };
                 StandardReference::encode(&[reference], self.to)
+            }
+            // A null pointer is not an empty text.
+            (Class::VariableLength(VariableLength::String { .. }), _) if self.source.is_null(raw)? => {
+                skip(element, &mut self.rest)?;
+                self.to.sequence(0, &[])
             }
             _ => canonical::one(element, &mut self.rest, self.references, self.to),
         }
@@ -203,6 +209,16 @@ impl Writing<'_, '_, '_> {
         self.rest = end;
         Ok(())
     }
+}
+
+/// Returns the distance between the items of a sequence, and how many bytes more are stored for each behind all items.
+fn item(base: &Datatype) -> Result<(usize, usize)> {
+    let declared = fit::<usize, _>(base.size, "size of an element")?.max(1);
+    if base.class != Class::Reference(ReferenceKind::Standard) {
+        return Ok((declared, 0));
+    }
+    let size = fit(StandardReference::datatype().size, "size of a reference")?;
+    Ok((size, sub(declared, size)?))
 }
 
 /// Returns a reference of the newer kind from its text, which is the path of an object, with an optional

@@ -77,7 +77,7 @@ fn part(
             let text = sciformats::model::canonical::text(rest)?;
             match forms.next() {
                 Some(&TextForm::Bytes(size)) => fixed(text, size, to),
-                _ => to.sequence(text.len(), text),
+                _ => to.text(text),
             }
         }
         T::Reference => {
