@@ -199,7 +199,7 @@ fn what_is_written_after_opening_is_no_fault() {
     let path = folder.path().join("run.h5");
     std::fs::write(&path, created(|dataset| dataset.shape([0]).max_shape([None]).chunks([8]))).unwrap();
     let mut writer = SwmrWriter::open(&path).unwrap();
-    writer.dataset("d").unwrap().resize(&[800]).unwrap();
+    writer.dataset("d").unwrap().append(&rows(0, 8, 1)).unwrap().resize(&[800]).unwrap();
     writer.flush().unwrap();
     let file = File::open(&path).unwrap();
     let dataset = file.dataset("d").unwrap();
