@@ -194,6 +194,70 @@ fn a_dataset_is_refreshed() {
 }
 
 #[test]
+fn what_is_written_after_opening_is_no_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.h5");
+    std::fs::write(&path, created(|dataset| dataset.shape([0]).max_shape([None]).chunks([8]))).unwrap();
+    let mut writer = SwmrWriter::open(&path).unwrap();
+    writer.dataset("d").unwrap().append(&rows(0, 8, 1)).unwrap().resize(&[800]).unwrap();
+    writer.flush().unwrap();
+    let file = File::open(&path).unwrap();
+    let dataset = file.dataset("d").unwrap();
+    // The chunks, and the blocks of their index, are appended to the file.
+    writer.dataset("d").unwrap().write_slab(&Slab::all(&[800]).unwrap(), &rows(0, 800, 1)).unwrap();
+    writer.flush().unwrap();
+    assert_eq!(dataset.read::<i32>().unwrap(), rows(0, 800, 1));
+    let chunks = dataset.chunks().unwrap();
+    assert_eq!(dataset.chunk_raw(chunks[99].as_ref().unwrap()).unwrap().len(), 32);
+    assert!(!file.is_truncated() && file.check_space().is_ok());
+}
+
+#[test]
+fn a_half_written_structure_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.h5");
+    std::fs::write(&path, created(|dataset| dataset.shape([0]).max_shape([None]).chunks([8]))).unwrap();
+    let mut writer = SwmrWriter::open(&path).unwrap();
+    writer.dataset("d").unwrap().append(&rows(0, 80, 1)).unwrap();
+    writer.flush().unwrap();
+    let file = File::open(&path).unwrap();
+    let dataset = file.dataset("d").unwrap();
+    let sound = std::fs::read(&path).unwrap();
+    for signature in [b"EAHD", b"OHDR"] {
+        let at = sound.windows(4).rposition(|found| found == signature).unwrap() + 5;
+        let put = |byte| {
+            let mut bytes = sound.clone();
+            bytes[at] ^= byte;
+            // The file is written in place, as a writer does.
+            std::os::unix::fs::FileExt::write_all_at(
+                &std::fs::File::options().write(true).open(&path).unwrap(),
+                &bytes,
+                0,
+            )
+            .unwrap();
+        };
+        put(1);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(20));
+                put(0);
+            });
+            match signature {
+                b"EAHD" => assert_eq!(dataset.read::<i32>().unwrap(), rows(0, 80, 1)),
+                _ => assert_eq!(file.dataset("d").unwrap().shape(), [80]),
+            }
+        });
+        // A writer that died leaves its marks. A fault is then reported, and waited for only once.
+        put(1);
+        assert!(dataset.read::<i32>().is_err() || file.dataset("d").is_err());
+        let start = std::time::Instant::now();
+        (0..100).for_each(|_| assert!(dataset.read::<i32>().is_err() || file.dataset("d").is_err()));
+        assert!(start.elapsed() < Duration::from_secs(10));
+        put(0);
+    }
+}
+
+#[test]
 fn a_full_disk_leaves_what_readers_saw() {
     let file = created(|dataset| dataset.shape([0]).max_shape([None]).chunks([16]));
     let mut refused = 0;

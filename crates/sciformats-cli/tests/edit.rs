@@ -11,8 +11,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use common::Program;
 use sciformats::Format;
 use sciformats::hdf5_pure::references::Reference;
-use sciformats::hdf5_pure::values::Raw;
-use sciformats::hdf5_pure::{Datatype, File, Writer};
+use sciformats::hdf5_pure::structure::{CharacterSet, Class, Padding};
+use sciformats::hdf5_pure::values::{Committed, Raw};
+use sciformats::hdf5_pure::{Datatype, File, Node, Writer};
 use sciformats_convert::sink::{self, New, Place};
 use serde_json::Value as Json;
 
@@ -40,6 +41,40 @@ fn blosc2(path: &Path) {
     let mut file = sink::overwrite(path, Format::Blosc2, &Default::default()).unwrap();
     file.add(Place::Root, New::Array(u.into())).unwrap();
     file.finish().unwrap();
+}
+
+#[test]
+fn an_attribute_keeps_its_type_as_it_is_stored() {
+    let _alone = alone();
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.h5");
+    let mut file = Writer::create(&path).unwrap();
+    let mut spaces = Datatype::fixed_string(6);
+    spaces.class = Class::String { padding: Padding::SpacePadded, charset: CharacterSet::Ascii };
+    let spaced = Raw { datatype: spaces.clone(), shape: vec![2], bytes: b"ab    c     " };
+    file.root().attribute("spaced", spaced).unwrap();
+    let committed = file.root().commit("count", &Datatype::integer(true, 4).big_endian()).unwrap();
+    file.root().attribute("counted", Committed { datatype: committed, value: 5 }).unwrap();
+    file.finish().unwrap();
+    let before = File::open(&path).unwrap();
+    let program = Program::at(place.path());
+    program.stdout(0, &["edit", "a.h5", "set", "/", "spaced", "[\"xy\", \"z\"]"]);
+    program.stdout(0, &["edit", "a.h5", "set", "/", "counted", "7"]);
+    for (text, why) in [("longer text", "there is room for 6"), ("süd", "is not ASCII")] {
+        let error = program.stderr(2, &["edit", "a.h5", "set", "/", "spaced", text]);
+        assert!(error.contains(why), "{error}");
+    }
+    let file = File::open(&path).unwrap();
+    let root = file.root().unwrap();
+    let spaced = root.attribute("spaced").unwrap();
+    assert_eq!((spaced.datatype().unwrap(), spaced.raw().unwrap()), (&spaces, &b"xy    z     "[..]));
+    let counted = root.attribute("counted").unwrap();
+    assert_eq!((counted.committed().unwrap().is_some(), counted.raw().unwrap()), (true, &[0, 0, 0, 7][..]));
+    let uses = |file: &File| {
+        let Node::Datatype(count) = file.object("count").unwrap() else { panic!("it is a datatype") };
+        file.object_info(count.address()).unwrap().references
+    };
+    assert_eq!(uses(&file), uses(&before));
 }
 
 #[test]

@@ -493,3 +493,164 @@ fn checksums_stay_with_another_compressor() {
         );
     }
 }
+
+#[test]
+fn texts_of_files_with_short_addresses_keep_their_padding_and_characters() {
+    use hdf5_pure::structure::{CharacterSet, Class, Padding, VariableLength};
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a.h5"), dir.path().join("b.h5"));
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5/narrow-earliest.h5");
+    let mut bytes = fs::read(fixture).unwrap();
+    // Class 9 of version 1, a string that is null-terminated and UTF-8, of 12 bytes; it becomes one that is space-padded and ASCII.
+    let string = [0x19, 1, 1, 0, 12, 0, 0, 0];
+    let at = bytes.windows(8).position(|found| found == string).unwrap();
+    bytes[at + 1..at + 3].copy_from_slice(&[0x21, 0]);
+    fs::write(&a, bytes).unwrap();
+    repacked(&a, &b, &WriteOptions::default()).unwrap();
+    assert_eq!(lines(&a), lines(&b));
+    let texts = |path: &Path| {
+        let file = hdf5_pure::File::open(path).unwrap();
+        let objects = file.walk().filter_map(|visited| match visited.what {
+            Found::Object(address) => Some(address),
+            _ => None,
+        });
+        let mut classes = Vec::new();
+        for address in objects.collect::<Vec<_>>() {
+            if let Node::Dataset(dataset) = file.object_at(address).unwrap() {
+                classes.push(dataset.datatype().class.clone());
+            }
+            for attribute in file.attributes_at(address).unwrap() {
+                classes.push(attribute.datatype().unwrap().class.clone());
+            }
+        }
+        classes.retain(|class| matches!(class, Class::VariableLength(VariableLength::String { .. })));
+        classes
+    };
+    let changed = VariableLength::String { padding: Padding::SpacePadded, charset: CharacterSet::Ascii };
+    assert!(texts(&a).contains(&Class::VariableLength(changed)));
+    assert_eq!(texts(&a), texts(&b));
+}
+
+/// An attribute that could grow, as far as the file says.
+struct Growing;
+
+impl hdf5_pure::Value for Growing {
+    fn store(
+        self,
+        to: &mut hdf5_pure::values::Encoder<'_>,
+    ) -> sciformats::Result<(Datatype, Option<Vec<u64>>)> {
+        to.bytes(&[1, 2]);
+        Ok((Datatype::integer(false, 1), Some(vec![2])))
+    }
+
+    fn max_shape(&self) -> Option<Vec<Option<u64>>> {
+        Some(vec![None])
+    }
+}
+
+#[test]
+fn what_a_dataset_and_an_attribute_say_of_later_stays() {
+    use hdf5_pure::structure::{Dataspace, Layout};
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a.h5"), dir.path().join("b.h5"));
+    let mut writer = Writer::create(&a).unwrap();
+    writer.dataset("plain").chunks([4]).unfiltered_edges().storage_times(3, 1).write(&[1u8; 10]).unwrap();
+    writer.dataset("contiguous").storage_times(2, 0).write(&[1u8; 10]).unwrap();
+    writer.root().attribute("grows", Growing).unwrap();
+    writer.finish().unwrap();
+    for filter in [None, Some("zlib".to_owned())] {
+        let mut options = WriteOptions::default();
+        options.filter = filter;
+        repacked(&a, &b, &options).unwrap();
+        assert_eq!(lines(&a), lines(&b));
+        let file = hdf5_pure::File::open(&b).unwrap();
+        let root = file.root().unwrap();
+        let grows = root.attribute("grows").unwrap();
+        assert!(
+            matches!(grows.dataspace().unwrap(), Dataspace::Simple { maximum, .. } if maximum == &[None])
+        );
+        let plain = root.dataset("plain").unwrap();
+        assert!(matches!(plain.layout().unwrap(), Layout::Chunked(chunked) if chunked.unfiltered_edges));
+        let fill = |name: &str| root.dataset(name).unwrap().fill_value().unwrap().clone();
+        assert_eq!((fill("plain").allocation_time, fill("plain").write_time), (3, 1));
+        assert_eq!(fill("contiguous").write_time, 0);
+    }
+}
+
+#[test]
+fn one_newer_object_leaves_the_others_readable_for_older_programs() {
+    use hdf5_pure::options::Bound;
+    use hdf5_pure::references::StandardReference;
+    use hdf5_pure::structure::{IndexKind, Layout};
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a.h5"), dir.path().join("b.h5"));
+    for references in [false, true] {
+        let bound = if references { Bound::V112 } else { Bound::Earliest };
+        let mut options =
+            hdf5_pure::CreateOptions::default().with_bound(bound).with_index_bound(Bound::Earliest);
+        options.superblock = Some(0);
+        let mut writer = Writer::overwrite_with(&a, &options).unwrap();
+        let old = writer.dataset("old").chunks([4]).shuffle().write(&[1u16; 10]).unwrap();
+        writer
+            .dataset("new")
+            .chunks([4])
+            .shuffle()
+            .unfiltered_edges_at_any_bound()
+            .write(&[2u16; 10])
+            .unwrap();
+        if references {
+            let reference = StandardReference::Object(writer.reference(old).unwrap());
+            writer.dataset("links").write(&[reference]).unwrap();
+        }
+        writer.finish().unwrap();
+        repacked(&a, &b, &WriteOptions::default()).unwrap();
+        assert_eq!(lines(&a), lines(&b));
+        let file = hdf5_pure::File::open(&b).unwrap();
+        let layout = |name: &str| match file.dataset(name).unwrap().layout().unwrap() {
+            Layout::Chunked(chunked) => (chunked.index, chunked.unfiltered_edges),
+            _ => panic!("it has chunks"),
+        };
+        assert_eq!(layout("old"), (IndexKind::BtreeV1, false));
+        assert!(layout("new").1 && layout("new").0 != IndexKind::BtreeV1);
+        assert_eq!(file.superblock().version, 0);
+    }
+    // Without the flag, release 1.8 reads the same values.
+    let mut writer = Writer::overwrite(&a).unwrap();
+    writer.dataset("new").chunks([4]).shuffle().unfiltered_edges().write(&[2u16; 10]).unwrap();
+    writer.finish().unwrap();
+    let mut options = WriteOptions::default();
+    options.bound = Some("1.8".into());
+    repacked(&a, &b, &options).unwrap();
+    assert_eq!(lines(&a), lines(&b));
+    // What a release lacks is told with the object that needs it.
+    let mut writer = Writer::overwrite(&a).unwrap();
+    writer.dataset("day").write(&[1u8; 2]).unwrap();
+    let all = Slab::all(&[2]).unwrap();
+    writer.dataset("deep/week").shape([2]).map(".", "/day", &all, &all).create::<u8>().unwrap();
+    writer.finish().unwrap();
+    let error = repacked(&a, &b, &options).unwrap_err().to_string();
+    assert!(error.contains("1.8 does not allow virtual datasets") && error.contains("/deep/week"), "{error}");
+}
+
+#[test]
+fn what_is_not_there_or_has_no_text_as_its_name_is_told() {
+    use sciformats_convert::repack::rewrite_selected;
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a.h5"), dir.path().join("b.h5"));
+    sample(&a);
+    let file = Arc::new(sciformats::open(&a).unwrap());
+    let selected = |path: &str| rewrite_selected(&file, &b, &[path.into()], &WriteOptions::default(), None);
+    assert!(selected("/g/grows").is_ok() && selected("/g").is_ok() && selected("/g/*").is_ok());
+    assert!(matches!(selected("/nope"), Err(Error::NotFound { name, .. }) if &*name == "/nope"));
+
+    let options = hdf5_pure::CreateOptions::default().with_bound(hdf5_pure::options::Bound::Earliest);
+    let mut writer = Writer::overwrite_with(&a, &options).unwrap();
+    writer.group("deep/Temp ?C").unwrap();
+    writer.finish().unwrap();
+    let mut bytes = fs::read(&a).unwrap();
+    let at = bytes.windows(7).position(|found| found == b"Temp ?C").unwrap();
+    bytes[at + 5] = 0xb0; // the degree sign in Latin-1
+    fs::write(&a, bytes).unwrap();
+    let error = repacked(&a, &b, &WriteOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("/deep/Temp \u{fffd}C"), "{error}");
+}

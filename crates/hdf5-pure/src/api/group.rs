@@ -88,7 +88,8 @@ impl Group {
     /// Returns `Malformed` if the group itself cannot be read.
     pub fn links(&self) -> Result<Vec<Result<Link, BrokenLink>>> {
         let context = &self.file.opened().context;
-        let all = Object::read(context, self.address).and_then(|object| links::all(context, &object));
+        let read = || links::all(context, &Object::read(context, self.address)?);
+        let all = self.file.opened().attempts(read);
         Ok(links::sorted(self.within(all)?))
     }
 
@@ -110,8 +111,8 @@ impl Group {
     /// Returns `Malformed` if a structure on the way to the link cannot be read.
     pub fn link(&self, name: &str) -> Result<Option<Link>> {
         let context = &self.file.opened().context;
-        let object = Object::read(context, self.address);
-        self.within(object.and_then(|object| links::find(context, &object, name.as_bytes())))
+        let find = || links::find(context, &Object::read(context, self.address)?, name.as_bytes());
+        self.within(self.file.opened().attempts(find))
     }
 
     /// Returns the object at `path`, relative to this group. It is found as in [`File::object`].

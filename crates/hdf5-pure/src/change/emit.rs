@@ -164,12 +164,15 @@ impl Tree {
 
     /// Writes what the header of an object refers to, except for links.
     fn content(&mut self, index: usize, references: u32) -> Result<Parts> {
-        let Settings { bound, ref registry, .. } = self.settings;
+        let Settings { bound, index_bound, ref registry, .. } = self.settings;
+        let index_bound = index_bound.unwrap_or(bound);
         let Some(object) = self.objects.get_mut(index) else {
             return Err(Error::internal("an object is missing"));
         };
         let layout = match &mut object.kind {
-            Kind::Dataset(dataset) => Some(Box::new(dataset.close(&mut self.output, registry, bound)?)),
+            Kind::Dataset(dataset) => {
+                Some(Box::new(dataset.close(&mut self.output, registry, index_bound)?))
+            }
             _ => None,
         };
         let fits = attributes::fit(&object.attributes);

@@ -33,6 +33,8 @@ use crate::value::store::Elsewhere;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) bound: Bound,
+    /// The bound of the indexes of chunks, if it is another one.
+    pub(crate) index_bound: Option<Bound>,
     /// Whether the creation order of links and attributes is tracked.
     pub(crate) tracked: bool,
     /// The time that is stored in objects, in seconds since 1970.

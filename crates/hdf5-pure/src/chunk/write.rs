@@ -440,7 +440,8 @@ impl Chunked {
     }
 
     fn index_kind(&self, info: &Info<'_>, bound: Bound, (counts, sizes): (&[u64], Sizes)) -> IndexKind {
-        if bound < Bound::V110 {
+        // The older layout message can say neither of the two.
+        if bound < Bound::V110 && !self.unfiltered_edges && !self.wide {
             return IndexKind::BtreeV1;
         }
         if let Some(index) = self.index {

@@ -10,6 +10,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 pub(crate) mod cache_image;
+pub(crate) mod live;
 pub(crate) mod missing;
 pub(crate) mod onion;
 pub(crate) mod open;

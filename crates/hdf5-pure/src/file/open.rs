@@ -7,10 +7,11 @@ use std::sync::{Arc, OnceLock, RwLock};
 use sciformats_core::commit::journal::{self, Interrupted};
 use sciformats_core::fault::{FaultKind, locate};
 use sciformats_core::storage::{Access, Overlay};
-use sciformats_core::{Error, Fault, ReadAt, Result, bound};
+use sciformats_core::{Error, External, Fault, ReadAt, Result, bound};
 
 use crate::chunk::cache::ChunkCache;
 use crate::file::cache_image::patches;
+use crate::file::live::{Growing, Live};
 use crate::file::missing::MissingList;
 use crate::file::options::{MissingSources, OpenOptions};
 use crate::file::set;
@@ -35,6 +36,8 @@ pub(crate) struct Opened {
     pub(crate) chunks: ChunkCache,
     /// Whether nobody changes the file while it is open, as far as this is known.
     pub(crate) unchanging: bool,
+    /// How reads are repeated, if another program is writing the file.
+    pub(crate) live: Option<Live>,
     /// The path by which a walk first reaches each object. It is computed when it is first needed.
     pub(crate) paths: OnceLock<HashMap<Address, Box<[u8]>>>,
     /// The sources that were missing, for this file and for the files that were opened on its behalf.
@@ -53,7 +56,12 @@ impl Opened {
             // Another program is writing the file. A map or a buffer could mix what was read before with what is read
             // later, so every read asks the system.
             let options = options.clone().with_access(Access::direct());
-            return Self::of(options.external.open(path, options.access)?, Some(path), &options);
+            if let External::Lent(_) = options.external {
+                return Self::of(options.external.open(path, options.access)?, Some(path), &options);
+            }
+            let live = Live::new(path);
+            let opened = live.attempts(|| Self::of(Arc::new(Growing::open(path)?), Some(path), &options))?;
+            return Ok(Self { live: Some(live), ..opened });
         }
         Self::of(storage, Some(path), options)
     }
@@ -122,6 +130,7 @@ impl Opened {
             options: options.clone(),
             chunks: ChunkCache::new(options.chunk_cache),
             unchanging: options.access != Access::direct(),
+            live: None,
             paths: OnceLock::new(),
             missing_list: Arc::default(),
         })
@@ -131,6 +140,14 @@ impl Opened {
     pub(crate) fn open_beside(&self, path: &Path) -> Result<Self> {
         let opened = Self::open(path, &self.options)?;
         Ok(Self { missing_list: Arc::clone(&self.missing_list), ..opened })
+    }
+
+    /// Reads, and repeats a read that failed if another program is writing the file, because a structure may be half written.
+    pub(crate) fn attempts<T>(&self, mut read: impl FnMut() -> Result<T>) -> Result<T> {
+        match &self.live {
+            Some(live) => live.attempts(read),
+            None => read(),
+        }
     }
 
     /// Records that a source of wanted elements is missing.

@@ -143,7 +143,20 @@ impl Bound {
         if self >= wanted {
             return Ok(());
         }
-        Err(Error::usage("bound", format!("{self:?} does not allow {what}: set it to {wanted:?} or later")))
+        let problem =
+            format!("{} does not allow {what}: set it to {} or later", self.release(), wanted.release());
+        Err(Error::usage("bound", problem))
+    }
+
+    /// Returns the release for messages.
+    fn release(self) -> &'static str {
+        match self {
+            Self::Earliest => "earliest",
+            Self::V18 => "1.8",
+            Self::V110 => "1.10",
+            Self::V112 => "1.12",
+            Self::V200 => "2.0",
+        }
     }
 }
 

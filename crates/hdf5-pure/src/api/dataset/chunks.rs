@@ -119,8 +119,30 @@ impl Dataset {
         let layout = self.chunked()?;
         let Dataspace::Simple { dimensions, maximum } = &self.content.dataspace else { return Ok(()) };
         let filtered = !self.filters()?.filters.is_empty();
-        let context = &self.file.opened().context;
-        Index { context, layout, dimensions, maximum, filtered }.visit(bounds, visit);
+        let opened = self.file.opened();
+        let index = Index { context: &opened.context, layout, dimensions, maximum, filtered };
+        if opened.live.is_some() {
+            // An index that is half written is read again before any of its chunks is passed on.
+            let whole = opened.attempts(|| {
+                let (mut all, mut failed) = (Vec::new(), None);
+                index.visit(bounds, &mut |chunk| match chunk {
+                    Ok(chunk) => {
+                        all.push(chunk);
+                        ControlFlow::Continue(())
+                    }
+                    Err(error) => {
+                        failed = Some(error);
+                        ControlFlow::Break(())
+                    }
+                });
+                failed.map_or(Ok(all), Err)
+            });
+            if let Ok(all) = whole {
+                let _ = all.into_iter().try_for_each(|chunk| visit(Ok(chunk)));
+                return Ok(());
+            }
+        }
+        index.visit(bounds, visit);
         Ok(())
     }
 
@@ -141,7 +163,8 @@ impl Dataset {
     /// # Errors
     /// Returns `Malformed` if the chunk extends beyond the end of the file.
     pub fn chunk_raw(&self, chunk: &StoredChunk) -> Result<Cow<'_, [u8]>> {
-        self.within(self.file.opened().context.read("chunk", chunk.address, chunk.size))
+        let opened = self.file.opened();
+        self.within(opened.attempts(|| opened.context.read("chunk", chunk.address, chunk.size)))
     }
 
     /// Appends the bytes of several chunks as they are stored, one chunk after another. Chunks that are adjacent in the
@@ -210,7 +233,8 @@ impl Dataset {
             opened.context.limits.memory("bytes of a chunk", chunk_bytes(layout).unwrap_or(u64::MAX))?; // a bound
         let reader = Reader::new(opened, &self.content, 1);
         let mut scratch = Scratch::default();
-        let decoded = reader.chunk(layout, chunk, bytes, &mut scratch).map(<[u8]>::to_vec);
+        let mut decode = || reader.chunk(layout, chunk, bytes, &mut scratch).map(<[u8]>::to_vec);
+        let decoded = opened.attempts(&mut decode);
         self.within(decoded)
     }
 }

@@ -432,7 +432,8 @@ impl Dataset {
             return Err(Error::usage("out", "must have as many bytes as the selection"));
         }
         let opened = self.file.opened();
-        self.within(Reader::new(opened, &self.content, opened.threads()).read(slab, out))
+        let reader = Reader::new(opened, &self.content, opened.threads());
+        self.within(opened.attempts(|| reader.read(slab, out)))
     }
 
     /// Reads the selected elements in a byte form that depends only on their values; see

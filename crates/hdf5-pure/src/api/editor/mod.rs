@@ -206,6 +206,7 @@ impl Editor {
         });
         let settings = Settings {
             bound,
+            index_bound: None,
             tracked: options.track_order,
             time: options.time,
             registry: options.reading.registry.clone(),

@@ -148,7 +148,7 @@ impl File {
     /// # Errors
     /// Returns `Malformed` with the offset of the first wrong structure.
     pub fn check_space(&self) -> Result<()> {
-        space::check(self.opened())
+        self.opened().attempts(|| space::check(self.opened()))
     }
 
     /// Returns the indexes of messages that objects share.
@@ -191,7 +191,7 @@ impl File {
     /// Returns `Malformed` if the header cannot be read.
     pub fn object_info(&self, address: Address) -> Result<ObjectInfo> {
         let context = &self.opened().context;
-        let object = Object::read(context, address)?;
+        let object = self.opened().attempts(|| Object::read(context, address))?;
         let count = object.parse(context, MessageType::ReferenceCount, small::reference_count)?;
         let modified = match object.parse(context, MessageType::ModificationTime, small::modification_time)? {
             Some(time) => Some(time),
@@ -229,7 +229,7 @@ impl File {
     /// Returns `Malformed` if the header cannot be read.
     pub fn creation_properties(&self, address: Address) -> Result<CreationProperties> {
         let context = &self.opened().context;
-        CreationProperties::of(context, &Object::read(context, address)?)
+        self.opened().attempts(|| CreationProperties::of(context, &Object::read(context, address)?))
     }
 
     /// Returns the heaps, B-trees and arrays that the object at `address` uses beside its header. If one of them cannot
@@ -252,7 +252,8 @@ impl File {
     /// Returns `Malformed` if the header cannot be read.
     pub fn structures_of(&self, address: Address) -> Result<Vec<Result<StructureInfo>>> {
         let context = &self.opened().context;
-        Ok(structures::of(context, &Object::read(context, address)?))
+        let object = self.opened().attempts(|| Object::read(context, address))?;
+        Ok(structures::of(context, &object))
     }
 }
 

@@ -213,7 +213,7 @@ impl File {
     }
 
     pub(crate) fn follow(&self, from: Address, path: &[u8], depth: usize) -> Result<Node> {
-        match path::resolve(self.opened(), from, path, &mut 0)? {
+        match self.opened().attempts(|| path::resolve(self.opened(), from, path, &mut 0))? {
             None => Err(self.absent(from, path)),
             Some(Found::Here(address)) => self.object_at(address),
             Some(Found::Elsewhere { file, path, rest }) => {
@@ -287,7 +287,7 @@ impl File {
     /// # Errors
     /// Returns `Malformed` if it cannot be read.
     pub fn object_at(&self, address: Address) -> Result<Node> {
-        self.node_at(address).within(self.path(), None)
+        self.opened().attempts(|| self.node_at(address)).within(self.path(), None)
     }
 
     fn node_at(&self, address: Address) -> Result<Node> {
@@ -323,12 +323,14 @@ impl File {
     /// # Errors
     /// Returns `Malformed` if it cannot be read.
     pub fn kind_at(&self, address: Address) -> Result<NodeKind> {
-        let object = Object::read(&self.opened().context, address)?;
-        NodeKind::of(&object).ok_or_else(|| {
-            object.missing(
-                &self.opened().context,
-                "has the messages of neither a group, a dataset nor a committed datatype",
-            )
+        self.opened().attempts(|| {
+            let object = Object::read(&self.opened().context, address)?;
+            NodeKind::of(&object).ok_or_else(|| {
+                object.missing(
+                    &self.opened().context,
+                    "has the messages of neither a group, a dataset nor a committed datatype",
+                )
+            })
         })
     }
 
@@ -388,8 +390,9 @@ impl File {
     /// # Errors
     /// Returns `Malformed` if the object header cannot be read. A damaged attribute is an item of the result.
     pub fn attributes_at(&self, address: Address) -> Result<Vec<Attribute>> {
-        let object = Object::read(&self.opened().context, address).within(self.path(), None)?;
-        let found = attributes::all(&self.opened().context, &object);
+        let context = &self.opened().context;
+        let found = self.opened().attempts(|| Ok(attributes::all(context, &Object::read(context, address)?)));
+        let found = found.within(self.path(), None)?;
         let mut all: Vec<Attribute> =
             found.into_iter().map(|found| Attribute::new(self.clone(), found)).collect();
         sciformats_core::order::sort_by(&mut all, |a, b| {
@@ -436,14 +439,15 @@ impl File {
     /// # Errors
     /// Returns `Malformed` if the object header or the name of an attribute cannot be read.
     pub fn attribute_names_at(&self, address: Address, most: usize) -> Result<Option<Vec<Name>>> {
-        let object = Object::read(&self.opened().context, address).within(self.path(), None)?;
-        attributes::names(&self.opened().context, &object, most).within(self.path(), None)
+        let context = &self.opened().context;
+        let names = || attributes::names(context, &Object::read(context, address)?, most);
+        self.opened().attempts(names).within(self.path(), None)
     }
 
     pub(crate) fn find_attribute(&self, address: Address, name: &str) -> Result<Option<Attribute>> {
-        let object = Object::read(&self.opened().context, address).within(self.path(), None)?;
-        let found = attributes::find(&self.opened().context, &object, name.as_bytes());
-        let found = found.within(self.path(), None)?;
+        let context = &self.opened().context;
+        let find = || attributes::find(context, &Object::read(context, address)?, name.as_bytes());
+        let found = self.opened().attempts(find).within(self.path(), None)?;
         Ok(found.map(|found| Attribute::new(self.clone(), found)))
     }
 }

@@ -9,15 +9,13 @@ use sciformats_core::{Error, Range, Result, Slab, bound};
 
 use crate::api::dataset::Dataset;
 use crate::api::file::File;
+use crate::file::live::{ATTEMPTS, FIRST_PAUSE, LONGEST_PAUSE, is_passing};
 use crate::file::options::OpenOptions;
 use crate::value::element::Element;
 
-/// The number of attempts to read. A structure that is read while it is being written may be half old and half new, so
-/// a failure is an error only after this many attempts.
-const ATTEMPTS: u32 = 100;
-/// The wait between two attempts. It doubles each time, up to the longest wait.
-const FIRST_PAUSE: Duration = Duration::from_micros(50);
-const LONGEST_PAUSE: Duration = Duration::from_millis(5);
+/// The time after which a failed read is not repeated any more. A read of a file that is marked as being written is repeated as
+/// well, so that an attempt can take long.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Delivers the new rows of a dataset that another process writes.
 ///
@@ -285,10 +283,10 @@ impl Tail {
 
 /// Repeats a read as long as its failure can be explained by a structure that is half written.
 pub(super) fn attempts<T>(mut read: impl FnMut() -> Result<T>) -> Result<T> {
-    let mut pause = FIRST_PAUSE;
+    let (start, mut pause) = (Instant::now(), FIRST_PAUSE);
     for _ in 1..ATTEMPTS {
         match read() {
-            Err(error) if is_passing(&error) => {
+            Err(error) if is_passing(&error) && start.elapsed() < PATIENCE => {
                 std::thread::sleep(pause);
                 pause = pause.saturating_mul(2).min(LONGEST_PAUSE); // a bound
             }
@@ -296,11 +294,6 @@ pub(super) fn attempts<T>(mut read: impl FnMut() -> Result<T>) -> Result<T> {
         }
     }
     read()
-}
-
-/// Returns whether another attempt may succeed.
-fn is_passing(error: &Error) -> bool {
-    matches!(error, Error::Malformed { .. } | Error::Io { .. })
 }
 
 /// Returns whether the error means that the file or the dataset does not exist yet.

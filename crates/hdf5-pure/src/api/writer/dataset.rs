@@ -49,6 +49,8 @@ pub struct DatasetBuilder<'w> {
     pub(super) early: bool,
     /// When space is allocated and when the fill value is written, in the codes of the fill value message.
     pub(super) times: Option<(u8, u8)>,
+    /// When the fill value is written, if only this is given.
+    pub(super) fill_time: Option<u8>,
     pub(super) unfiltered_edges: bool,
     pub(super) attributes: Vec<Attribute>,
     pub(super) comment: Option<Name>,
@@ -91,6 +93,7 @@ impl<'w> DatasetBuilder<'w> {
             undefined: false,
             early: false,
             times: None,
+            fill_time: None,
             unfiltered_edges: false,
             attributes: Vec::new(),
             comment: None,
@@ -355,6 +358,28 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
+    /// Works like [`unfiltered_edges`](Self::unfiltered_edges), whatever the bound of the file. Only version 1.10 or later of the
+    /// C library can read this dataset; the others in the file stay readable.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::options::Bound;
+    /// use hdf5_pure::structure::{IndexKind, Layout};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest))?;
+    /// file.dataset("new").chunks([100]).lzf().unfiltered_edges_at_any_bound().write(&[7u8; 150])?;
+    /// file.dataset("old").chunks([100]).lzf().write(&[7u8; 150])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("new")?.read::<u8>()?, [7; 150]);
+    /// assert!(matches!(file.dataset("new")?.layout()?, Layout::Chunked(chunked) if chunked.unfiltered_edges));
+    /// assert!(matches!(file.dataset("old")?.layout()?, Layout::Chunked(chunked) if chunked.index == IndexKind::BtreeV1));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn unfiltered_edges_at_any_bound(mut self) -> Self {
+        self.any_bound = true;
+        self.unfiltered_edges()
+    }
+
     /// Adds [`Filters::shuffle`].
     pub fn shuffle(mut self) -> Self {
         self.filters = self.filters.shuffle();
@@ -553,6 +578,23 @@ impl<'w> DatasetBuilder<'w> {
     /// ```
     pub fn storage_times(mut self, allocation: u8, write: u8) -> Self {
         self.times = Some((allocation, write));
+        self
+    }
+
+    /// Sets when the fill value is written, with the codes of [`storage_times`](Self::storage_times). Space is allocated as the
+    /// layout requires.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("frames").shape([8]).chunks([4]).fill_time(1).create::<u8>()?;
+    /// let fill = File::from_bytes(file.into_bytes()?)?.dataset("frames")?.fill_value()?.clone();
+    /// assert_eq!((fill.allocation_time, fill.write_time), (3, 1));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn fill_time(mut self, write: u8) -> Self {
+        self.fill_time = Some(write);
         self
     }
 

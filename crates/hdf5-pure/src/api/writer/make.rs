@@ -226,6 +226,7 @@ impl<'w> DatasetBuilder<'w> {
         // follow a wrong reference, so the fill value is always written. The C library requires this too.
         let write_time = if datatype.is_variable() { WITH_SPACE } else { IF_SET };
         let (allocation_time, write_time) = self.times.unwrap_or((allocation_time, write_time));
+        let write_time = self.fill_time.unwrap_or(write_time);
         let fill = FillValue { allocation_time, write_time, value };
         let mut dataset = Dataset {
             datatype,
@@ -367,7 +368,7 @@ impl<'w> DatasetBuilder<'w> {
             Some(_) if bound >= Bound::V200 => true,
             _ => return wrong("have 4 GiB or more, which only the bound V200 allows"),
         };
-        if self.unfiltered_edges {
+        if self.unfiltered_edges && !self.any_bound {
             bound.needs(Bound::V110, "edges without filters")?;
         }
         if let Some(index) = self.index {
@@ -377,7 +378,7 @@ impl<'w> DatasetBuilder<'w> {
             dimensions: chunks,
             index: self.index.map(ChunkIndex::kind),
             wide,
-            unfiltered_edges: self.unfiltered_edges && filtered,
+            unfiltered_edges: self.unfiltered_edges,
             stored: BTreeMap::new(),
             open: BTreeMap::new(),
             implicit: None,

@@ -199,6 +199,7 @@ impl Writer {
         }
         let settings = Settings {
             bound: options.bound,
+            index_bound: options.index_bound,
             tracked: options.track_order,
             time: options.time,
             registry: options.registry.clone(),

@@ -25,6 +25,9 @@ use crate::spec::message::file_space_info::FileSpaceInfo;
 pub struct CreateOptions {
     /// The oldest release of the C library that must be able to read the file.
     pub bound: Bound,
+    /// The oldest release that must be able to read the indexes of chunks, if this is another one: a single object may need a
+    /// newer release than the others.
+    pub index_bound: Option<Bound>,
     /// Whether the file tracks the creation order of links and attributes, for readers that ask for it. The netCDF
     /// library writes only to files that do.
     pub track_order: bool,
@@ -59,6 +62,30 @@ pub struct CreateOptions {
 pub(super) const HELD: usize = 4 << 20;
 
 impl CreateOptions {
+    /// Sets the oldest release that must be able to read the indexes of chunks.
+    ///
+    /// ```
+    /// use hdf5_pure::options::Bound;
+    /// use hdf5_pure::references::StandardReference;
+    /// use hdf5_pure::structure::{IndexKind, Layout};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// // A list of references that needs release 1.12 does not keep older releases from reading the counts.
+    /// let options = CreateOptions::default().with_bound(Bound::V112).with_index_bound(Bound::Earliest);
+    /// let mut file = Writer::in_memory(&options)?;
+    /// let counts = file.dataset("counts").chunks([100]).write(&[7u8; 150])?;
+    /// let counts = StandardReference::Object(file.reference(counts)?);
+    /// file.dataset("links").write(&[counts])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let counts = file.dataset("counts")?;
+    /// assert!(matches!(counts.layout()?, Layout::Chunked(chunked) if chunked.index == IndexKind::BtreeV1));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_index_bound(self, bound: Bound) -> Self {
+        Self { index_bound: Some(bound), ..self }
+    }
+
     /// Sets the K values of version 1 B-trees.
     ///
     /// ```

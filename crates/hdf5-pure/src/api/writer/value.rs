@@ -138,6 +138,12 @@ pub trait Value: Sized {
     fn character_set(&self) -> Option<CharacterSet> {
         None
     }
+
+    /// Returns the maximum length of each dimension, where `None` has no maximum, if the attribute stores it. It has no effect,
+    /// because attributes never grow.
+    fn max_shape(&self) -> Option<Vec<Option<u64>>> {
+        None
+    }
 }
 
 macro_rules! scalars {
@@ -241,7 +247,7 @@ impl Value for Raw<'_> {
 
 /// Builds the attribute message of a value.
 pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Result<Attribute> {
-    let committed = value.committed();
+    let (committed, maximum) = (value.committed(), value.max_shape());
     let utf8 = value.character_set().map_or(!name.is_ascii(), |set| set == CharacterSet::Utf8);
     let ((datatype, shape), mut data) = encoded(tree.elsewhere(), |to| value.store(to))?;
     let bound = tree.settings.bound;
@@ -264,7 +270,7 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
     let dataspace = match shape {
         None => Dataspace::Null,
         Some(shape) if shape.is_empty() => Dataspace::Scalar,
-        Some(shape) => crate::api::writer::layout::simple(&shape, None)?,
+        Some(shape) => crate::api::writer::layout::simple(&shape, maximum)?,
     };
     let elements = present(dataspace.elements(), "number of elements")?;
     if elements.checked_mul(size.into()) != Some(data.len() as u64) {

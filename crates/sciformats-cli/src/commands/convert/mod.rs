@@ -188,7 +188,7 @@ fn broken(files: &Files, error: &Error) -> Failure {
         Error::Io { path: Some(path), .. } if **path == *files.input => Failure::of(&files.input, error),
         Error::Io { action: "read" | "open" | "map", path: None, .. } => Failure::of(&files.input, error),
         Error::Io { .. } => Failure::unwritten(&files.output, error),
-        Error::Forbidden { .. } => Failure::of(&files.input, error),
+        Error::Forbidden { .. } | Error::NotFound { .. } => Failure::of(&files.input, error),
         _ if matches!(error.blame(), Blame::File | Blame::Elsewhere) => Failure::of(&files.input, error),
         Error::Unsupported { .. } => Failure::refused(&files.input, error),
         _ => Failure::of(&files.output, error),

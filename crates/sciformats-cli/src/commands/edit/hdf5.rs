@@ -131,7 +131,15 @@ fn existing(editor: &mut Editor, path: &str, name: &str) -> Result<Option<Existi
     let attributes = node.file().attributes_at(node.address())?;
     let found =
         attributes.iter().find(|one| one.name().is_some_and(|found| found.as_bytes() == name.as_bytes()));
-    found.map(|attribute| Ok(Existing::of(attribute.datatype()?))).transpose()
+    let Some(attribute) = found else { return Ok(None) };
+    let committed = match attribute.committed()? {
+        None => None,
+        Some(address) => match node.file().path_of(address)?.map(std::str::from_utf8) {
+            Some(Ok(path)) => Some(editor.id(path)?),
+            _ => return Ok(Some(Existing::Other("of a committed datatype without a path".into()))),
+        },
+    };
+    Ok(Some(Existing::of(attribute.datatype()?, committed)))
 }
 
 /// Returns the number of members of a group that a hard link leads to, if there are any.

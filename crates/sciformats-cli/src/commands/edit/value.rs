@@ -1,10 +1,11 @@
 //! Values of attributes as they are written on a command line: JSON or text, with an optional type.
 
 use clap::ValueEnum;
-use sciformats::hdf5_pure::structure::FloatOrder;
-use sciformats::hdf5_pure::structure::{ByteOrder, Class};
+use sciformats::hdf5_pure::structure::{
+    ByteOrder, CharacterSet, Class, FixedPoint, FloatOrder, Padding, VariableLength,
+};
 use sciformats::hdf5_pure::values::{Empty, Encoder};
-use sciformats::hdf5_pure::{Datatype, ElementType, Store, Value};
+use sciformats::hdf5_pure::{Datatype, ElementType, ObjectId, Store, Value};
 use sciformats::{Error, Result};
 use serde_json::Value as Json;
 
@@ -66,20 +67,56 @@ impl Kind {
 /// The type of an existing attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Existing {
-    /// A type that values can be given in, and whether its bytes are big-endian.
-    Known(Kind, bool),
+    /// A type that values can be given in.
+    Known(Kind, Kept),
     /// Any other type, by its name.
     Other(String),
 }
 
-impl Existing {
-    pub(super) fn of(datatype: &Datatype) -> Self {
-        let element = datatype.element_type();
-        let big = match &datatype.class {
+/// The type of an existing attribute as it is stored, and the object if it is a committed datatype.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Kept {
+    datatype: Datatype,
+    committed: Option<ObjectId>,
+}
+
+impl Kept {
+    /// Returns whether its numbers are big-endian.
+    fn is_big(&self) -> bool {
+        match &self.datatype.class {
             Class::FixedPoint(fixed) => fixed.order == ByteOrder::Big,
             Class::FloatingPoint(float) => float.order == FloatOrder::Big,
             _ => false,
+        }
+    }
+
+    /// Returns why a text cannot be stored without a change, if that is so.
+    fn misfit(&self, text: &str) -> Option<String> {
+        let (charset, room) = match &self.datatype.class {
+            Class::String { padding, charset } => (charset, Some((*padding, self.datatype.size))),
+            Class::VariableLength(VariableLength::String { charset, .. }) => (charset, None),
+            _ => return None,
         };
+        if *charset == CharacterSet::Ascii && !text.is_ascii() {
+            return Some("is not ASCII".into());
+        }
+        let (padding, size) = room?;
+        // A text that ends with a NUL in its last byte has that room less.
+        let most = u64::from(size) - u64::from(padding == Padding::NullTerminated && size > 0);
+        match text.len() as u64 {
+            len if len > most => Some(format!("has {len} bytes, but there is room for {most}")),
+            _ if padding == Padding::SpacePadded && text.ends_with(' ') => {
+                Some("ends with a space, which would be taken for padding".into())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Existing {
+    pub(super) fn of(datatype: &Datatype, committed: Option<ObjectId>) -> Self {
+        let element = datatype.element_type();
+        let is = |float: Datatype| [float.class.clone(), float.big_endian().class].contains(&datatype.class);
         let kind = match (&element, &datatype.class) {
             (Ok(ElementType::Integer { signed, size }), _) => [
                 Kind::Int8,
@@ -95,15 +132,15 @@ impl Existing {
             .find(|kind| {
                 kind.integer().is_some_and(|of| (u64::from(of.0), of.1) == (u64::from(*size), *signed))
             }),
-            (Ok(ElementType::Float(4)), _) => Some(Kind::Float32),
-            (Ok(ElementType::Float(8)), _) => Some(Kind::Float64),
+            (Ok(ElementType::Float(4)), _) if is(Datatype::float32()) => Some(Kind::Float32),
+            (Ok(ElementType::Float(8)), _) if is(Datatype::float64()) => Some(Kind::Float64),
             (Ok(ElementType::String), Class::String { .. }) => Some(Kind::Fixed),
             (Ok(ElementType::String), _) => Some(Kind::Text),
             _ if *datatype == bool::datatype() => Some(Kind::Bool),
             _ => None,
         };
         match (kind, element) {
-            (Some(kind), _) => Self::Known(kind, big),
+            (Some(kind), _) => Self::Known(kind, Kept { datatype: datatype.clone(), committed }),
             (None, Ok(other)) => Self::Other(format!("{other:?}")),
             (None, Err(error)) => Self::Other(error.to_string()),
         }
@@ -114,7 +151,8 @@ impl Existing {
 #[derive(Clone, Debug)]
 pub(super) struct Typed {
     kind: Kind,
-    big: bool,
+    /// The type that stays, if it is that of an existing attribute.
+    kept: Option<Kept>,
     /// The shape; `None` if there are no elements but only a type.
     shape: Option<Vec<u64>>,
     elements: Elements,
@@ -123,7 +161,7 @@ pub(super) struct Typed {
 
 #[derive(Clone, Debug)]
 enum Elements {
-    /// The bytes as they are stored, apart from the byte order.
+    /// The bytes as they are stored.
     Numbers(Vec<u8>),
     Truths(Vec<bool>),
     Texts(Vec<String>),
@@ -138,8 +176,8 @@ impl Typed {
         existing: Option<&Existing>,
     ) -> Result<Self, String> {
         let kept = match (named, existing) {
-            (Some(kind), _) => Some((kind, false)),
-            (None, Some(Existing::Known(kind, big))) => Some((*kind, *big)),
+            (Some(kind), _) => Some((kind, None)),
+            (None, Some(Existing::Known(kind, kept))) => Some((*kind, Some(kept.clone()))),
             (None, Some(Existing::Other(other))) => {
                 return Err(format!(
                     "it has the type {other}, in which values cannot be given; choose another one with --type"
@@ -155,19 +193,19 @@ impl Typed {
         };
         let (mut leaves, mut shape) = (Vec::new(), Vec::new());
         flatten(&json, 0, &mut shape, &mut leaves)?;
-        let (kind, big) = match kept {
+        let (kind, kept) = match kept {
             Some(kept) => kept,
-            None => (fitting(&leaves)?, false),
+            None => (fitting(&leaves)?, None),
         };
         let shape = if json.is_null() { None } else { Some(shape) };
         let leaves = if shape.is_none() { &[] } else { &leaves[..] };
-        let elements = elements(kind, leaves, named.is_none() && existing.is_some())?;
-        Ok(Self { kind, big, shape, elements, shown: json.to_string() })
+        let elements = elements(kind, leaves, kept.as_ref())?;
+        Ok(Self { kind, kept, shape, elements, shown: json.to_string() })
     }
 
     /// Returns the name of the type.
     pub(super) fn word(&self) -> String {
-        let order = if self.big { ", big-endian" } else { "" };
+        let order = if self.kept.as_ref().is_some_and(Kept::is_big) { ", big-endian" } else { "" };
         format!("{}{order}", self.kind.word())
     }
 
@@ -231,33 +269,58 @@ fn fitting(leaves: &[&Json]) -> Result<Kind, String> {
     }
 }
 
-/// Converts the elements to a type. If `kept` is true, the type is that of the existing attribute.
-fn elements(kind: Kind, leaves: &[&Json], kept: bool) -> Result<Elements, String> {
+/// Converts the elements to a type, which is that of the existing attribute if there is a `kept` one.
+fn elements(kind: Kind, leaves: &[&Json], kept: Option<&Kept>) -> Result<Elements, String> {
     let wrong = |leaf: &Json| {
-        let hint =
-            if kept { ", which is the type of the existing attribute (--type gives it another)" } else { "" };
+        let hint = match kept {
+            Some(_) => ", which is the type of the existing attribute (--type gives it another)",
+            None => "",
+        };
         format!("{leaf} is not a value of type {}{hint}", kind.word())
     };
     if let Kind::Text | Kind::Fixed = kind {
-        let texts = leaves.iter().map(|leaf| leaf.as_str().map(str::to_owned).ok_or_else(|| wrong(leaf)));
-        return texts.collect::<Result<_, _>>().map(Elements::Texts);
+        let text = |leaf: &&Json| {
+            let text = leaf.as_str().ok_or_else(|| wrong(leaf))?;
+            match kept.and_then(|kept| kept.misfit(text)) {
+                Some(problem) => Err(format!(
+                    "{leaf} {problem} in the type of the existing attribute (--type gives it another)"
+                )),
+                None => Ok(text.to_owned()),
+            }
+        };
+        return leaves.iter().map(text).collect::<Result<_, _>>().map(Elements::Texts);
     }
     if kind == Kind::Bool {
         let truths = leaves.iter().map(|leaf| leaf.as_bool().ok_or_else(|| wrong(leaf)));
         return truths.collect::<Result<_, _>>().map(Elements::Truths);
     }
     let mut bytes = Vec::new();
+    let mut put = |mut little: Vec<u8>| {
+        if kept.is_some_and(Kept::is_big) {
+            little.reverse();
+        }
+        bytes.extend(little);
+    };
     for leaf in leaves {
         match kind.integer() {
             Some((size, signed)) => {
-                let number =
-                    whole(leaf).filter(|&number| fits(number, size, signed)).ok_or_else(|| wrong(leaf))?;
-                bytes.extend(number.to_le_bytes().iter().take(size as usize));
+                let bits = Bits::of(size, kept.map(|kept| &kept.datatype.class));
+                let number = whole(leaf).ok_or_else(|| wrong(leaf))?;
+                if !fits(number, bits.precision, signed) {
+                    let short = bits.precision < size * 8 && fits(number, size * 8, signed);
+                    let of = if short {
+                        format!(", of which {} bits count", bits.precision)
+                    } else {
+                        String::new()
+                    };
+                    return Err(format!("{}{of}", wrong(leaf)));
+                }
+                put(bits.placed(number).to_le_bytes().into_iter().take(size as usize).collect());
             }
             None => {
                 let number = real(leaf).ok_or_else(|| wrong(leaf))?;
                 if kind == Kind::Float64 {
-                    bytes.extend(number.to_le_bytes());
+                    put(number.to_le_bytes().to_vec());
                     continue;
                 }
                 #[allow(clippy::cast_possible_truncation, reason = "a number is rounded, as its text is")]
@@ -265,7 +328,7 @@ fn elements(kind: Kind, leaves: &[&Json], kept: bool) -> Result<Elements, String
                 if short.is_infinite() && number.is_finite() {
                     return Err(wrong(leaf));
                 }
-                bytes.extend(short.to_le_bytes());
+                put(short.to_le_bytes().to_vec());
             }
         }
     }
@@ -281,8 +344,46 @@ fn whole(leaf: &Json) -> Option<i128> {
     exact.or_else(|| written().map(|number| number as i128))
 }
 
-fn fits(number: i128, size: u32, signed: bool) -> bool {
-    let bits = size * 8;
+/// The bits of an integer that hold its value, and what is in the others.
+struct Bits {
+    offset: u32,
+    precision: u32,
+    /// Whether the bits below and above the value are ones.
+    ones: (bool, bool),
+}
+
+impl Bits {
+    /// Returns those of an integer of `size` bytes, which may be stored in an existing type.
+    fn of(size: u32, class: Option<&Class>) -> Self {
+        match class {
+            Some(Class::FixedPoint(FixedPoint {
+                bit_offset, precision, low_padding, high_padding, ..
+            })) => {
+                let (offset, precision) = ((*bit_offset).into(), (*precision).into());
+                Self { offset, precision, ones: (*low_padding, *high_padding) }
+            }
+            _ => Self { offset: 0, precision: size * 8, ones: (false, false) },
+        }
+    }
+
+    /// Returns the bits of a number that fits. At most 64 bits are used, so that all shifts are possible.
+    fn placed(&self, number: i128) -> i128 {
+        let low = (1 << self.offset) - 1;
+        let value = ((1 << self.precision) - 1) << self.offset;
+        let padding = match self.ones {
+            (false, false) => 0,
+            (true, false) => low,
+            (false, true) => !(value | low),
+            (true, true) => !value,
+        };
+        (number << self.offset) & value | padding
+    }
+}
+
+fn fits(number: i128, bits: u32, signed: bool) -> bool {
+    if bits == 0 {
+        return number == 0;
+    }
     let (low, high) = if signed { (-(1 << (bits - 1)), 1 << (bits - 1)) } else { (0, 1 << bits) };
     (low..high).contains(&number)
 }
@@ -314,7 +415,7 @@ impl Value for Typed {
             (Kind::Fixed, _) => Datatype::fixed_string(fixed),
             _ => Datatype::float64(),
         };
-        let datatype = if self.big { datatype.big_endian() } else { datatype };
+        let datatype = self.kept.as_ref().map_or(datatype, |kept| kept.datatype.clone());
         if self.shape.is_none() {
             return Empty(datatype).store(to);
         }
@@ -322,24 +423,24 @@ impl Value for Typed {
             Elements::Truths(truths) => bool::encode(&truths, to)?,
             Elements::Texts(texts) if self.kind == Kind::Text => String::encode(&texts, to)?,
             Elements::Texts(texts) => {
+                let size = usize::try_from(datatype.size).unwrap_or(longest);
+                let spaces = matches!(datatype.class, Class::String { padding: Padding::SpacePadded, .. });
                 for text in texts {
                     if text.contains('\0') {
                         return Err(Error::usage("text", "contains a NUL"));
                     }
                     let mut bytes = text.into_bytes();
-                    bytes.resize(longest, 0);
+                    bytes.resize(size, if spaces { b' ' } else { 0 });
                     to.bytes(&bytes);
                 }
-            }
-            Elements::Numbers(bytes) if self.big => {
-                let size = usize::try_from(datatype.size).unwrap_or(1).max(1);
-                bytes.chunks(size).for_each(|number| {
-                    to.bytes(&number.iter().rev().copied().collect::<Vec<u8>>());
-                });
             }
             Elements::Numbers(bytes) => to.bytes(&bytes),
         }
         Ok((datatype, self.shape))
+    }
+
+    fn committed(&self) -> Option<ObjectId> {
+        self.kept.as_ref()?.committed
     }
 }
 
@@ -413,21 +514,55 @@ mod tests {
 
     #[test]
     fn an_attribute_keeps_its_type() {
-        let short = Existing::Known(Kind::Int16, true);
+        let of = |datatype: &Datatype| Existing::of(datatype, None);
+        let short = of(&Datatype::integer(true, 2).big_endian());
         assert_eq!(parsed("7", None, Some(&short)), Ok((Kind::Int16, Some(vec![]))));
         assert!(parsed("70000", None, Some(&short)).unwrap_err().contains("--type"));
         assert!(
             parsed("7", None, Some(&Existing::Other("Reference".into()))).unwrap_err().contains("--type")
         );
-        assert_eq!(
-            parsed("2024", None, Some(&Existing::Known(Kind::Fixed, false))),
-            Ok((Kind::Fixed, Some(vec![])))
-        );
-        let datatype = Datatype::integer(true, 2).big_endian();
-        assert_eq!(Existing::of(&datatype), Existing::Known(Kind::Int16, true));
-        assert_eq!(Existing::of(&bool::datatype()), Existing::Known(Kind::Bool, false));
-        assert_eq!(Existing::of(&Datatype::fixed_string(3)), Existing::Known(Kind::Fixed, false));
-        assert_eq!(Existing::of(&Datatype::string()), Existing::Known(Kind::Text, false));
-        assert!(matches!(Existing::of(&Datatype::opaque(3, "")), Existing::Other(_)));
+        let fixed = of(&Datatype::fixed_string(4));
+        assert_eq!(parsed("2024", None, Some(&fixed)), Ok((Kind::Fixed, Some(vec![]))));
+        assert!(parsed("20240", None, Some(&fixed)).unwrap_err().contains("there is room for 4"));
+        assert!(matches!(of(&bool::datatype()), Existing::Known(Kind::Bool, _)));
+        assert!(matches!(of(&Datatype::string()), Existing::Known(Kind::Text, _)));
+        assert!(matches!(of(&Datatype::float32().big_endian()), Existing::Known(Kind::Float32, _)));
+        assert!(matches!(of(&Datatype::opaque(3, "")), Existing::Other(_)));
+    }
+
+    #[test]
+    fn only_the_bits_of_a_number_change() {
+        // Class 0 of version 1, signed and big-endian, 4 bytes, of which 12 bits from bit 5 on count; ones fill the bits above.
+        let datatype = Datatype::from_bytes(&[0x10, 0x0d, 0, 0, 4, 0, 0, 0, 5, 0, 12, 0]).unwrap();
+        let existing = Existing::of(&datatype, None);
+        let stored = |text: &str| match Typed::parse(text, None, Some(&existing)).map(|typed| typed.elements)
+        {
+            Ok(Elements::Numbers(bytes)) => Ok(bytes),
+            Ok(_) => panic!("it is a number"),
+            Err(problem) => Err(problem),
+        };
+        assert_eq!(stored("1"), Ok(vec![0xff, 0xfe, 0, 0x20]));
+        assert_eq!(stored("-1"), Ok(vec![0xff, 0xff, 0xff, 0xe0]));
+        assert!(stored("2048").unwrap_err().contains("of which 12 bits count"));
+        assert!(stored("-2048").is_ok());
+    }
+
+    #[test]
+    fn text_that_would_change_is_refused() {
+        let kept = |padding, charset| Kept {
+            datatype: Datatype { class: Class::String { padding, charset }, ..Datatype::fixed_string(3) },
+            committed: None,
+        };
+        for (padding, charset, text, fits) in [
+            (Padding::NullPadded, CharacterSet::Ascii, "abc", true),
+            (Padding::NullTerminated, CharacterSet::Ascii, "abc", false),
+            (Padding::SpacePadded, CharacterSet::Ascii, "ab", true),
+            (Padding::SpacePadded, CharacterSet::Ascii, "b ", false),
+            (Padding::NullPadded, CharacterSet::Ascii, "é", false),
+            (Padding::NullPadded, CharacterSet::Utf8, "é", true),
+            (Padding::NullPadded, CharacterSet::Utf8, "éé", false),
+        ] {
+            assert_eq!(kept(padding, charset).misfit(text).is_none(), fits, "{text}");
+        }
     }
 }

@@ -17,31 +17,22 @@ use sciformats::formats::hdf5::{element, is_canonical, leads_elsewhere};
 use sciformats::model::canonical::skip;
 use sciformats::{Error, Result};
 
-/// A type as it will be stored, and how its elements are written.
+/// A type as it is stored in the source, and how its elements are written. Elements that lead elsewhere have another size if the
+/// addresses of the source do not have 8 bytes; the writer gives them their size, and everything else stays as it is.
 pub(super) struct Stored {
     source: hdf5_pure::File,
     datatype: Datatype,
     /// The type of the canonical bytes, unless the stored bytes are sufficient.
     element: Option<ElementType>,
-    /// Whether elements that lead elsewhere have the same size as in the source, so that the bytes beside
-    /// them can stay.
-    alike: bool,
 }
 
 impl Stored {
     pub(super) fn new(source: &hdf5_pure::File, datatype: &Datatype) -> Result<Self> {
         if !leads_elsewhere(datatype) {
-            return Ok(Self {
-                source: source.clone(),
-                datatype: datatype.clone(),
-                element: None,
-                alike: true,
-            });
+            return Ok(Self { source: source.clone(), datatype: datatype.clone(), element: None });
         }
         let element = element(&datatype.element_type()?);
-        let alike = source.superblock().sizes.offsets == 8;
-        let datatype = if alike { datatype.clone() } else { canonical::datatype(&element)? };
-        Ok(Self { source: source.clone(), datatype, element: Some(element), alike })
+        Ok(Self { source: source.clone(), datatype: datatype.clone(), element: Some(element) })
     }
 
     pub(super) fn datatype(&self) -> &Datatype {
@@ -83,9 +74,6 @@ impl Stored {
             to.bytes(raw);
             return Ok(());
         };
-        if !self.alike {
-            return canonical::encode(element, canonical, references, to);
-        }
         let mut writing = Writing { source: &self.source, rest: canonical, references, to };
         let size = fit::<usize, _>(self.datatype.size, "size of an element")?.max(1);
         raw.chunks_exact(size).try_for_each(|raw| writing.one((&self.datatype, element), raw))
@@ -97,6 +85,8 @@ pub(super) struct Kept<'a> {
     pub(super) stored: &'a Stored,
     /// The shape; `None` for an attribute without elements.
     pub(super) shape: Option<Vec<u64>>,
+    /// The maximum shape, if it is stored and differs from the shape.
+    pub(super) maximum: Option<Vec<Option<u64>>>,
     /// The stored bytes, and the canonical ones if they are needed.
     pub(super) bytes: (&'a [u8], &'a [u8]),
     pub(super) references: &'a References,
@@ -118,6 +108,10 @@ impl Value for Kept<'_> {
 
     fn character_set(&self) -> Option<CharacterSet> {
         Some(self.characters)
+    }
+
+    fn max_shape(&self) -> Option<Vec<Option<u64>>> {
+        self.maximum.clone()
     }
 }
 

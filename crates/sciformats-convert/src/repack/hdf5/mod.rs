@@ -144,6 +144,7 @@ fn attempt<T>(
         select,
         options,
         wanted,
+        indexes: None,
         moved,
         cancel,
         unfolding: &unfolding,
@@ -154,10 +155,11 @@ fn attempt<T>(
         without: &[],
     };
     match work(&job, bound) {
-        // A file with an old superblock may contain newer structures, each with its own version.
+        // A file with an old superblock may contain newer structures, each with its own version. Older programs must be able to
+        // read the other objects all the same.
         Err(Error::Usage { argument: "bound", .. }) if wanted.is_none() && bound < Bound::LATEST => {
             let unfolding = file.writing();
-            work(&Job { unfolding: &unfolding, ..job }, Bound::LATEST)
+            work(&Job { unfolding: &unfolding, indexes: Some(bound), ..job }, Bound::LATEST)
         }
         result => result,
     }
@@ -174,6 +176,8 @@ struct Job<'a> {
     options: &'a WriteOptions,
     /// The requested version bound.
     wanted: Option<Bound>,
+    /// The bound of the indexes of chunks, if an object needs a newer one.
+    indexes: Option<Bound>,
     /// Whether the new file is in another folder.
     moved: bool,
     cancel: Option<&'a AtomicBool>,
@@ -207,6 +211,10 @@ impl Job<'_> {
             .with_file_space(space);
         let create = match self.source.file_space() {
             Some(info) => create.with_free_space_threshold(info.threshold),
+            None => create,
+        };
+        let create = match self.indexes {
+            Some(bound) => create.with_index_bound(bound),
             None => create,
         };
         Ok(match self.wanted {
@@ -249,6 +257,13 @@ impl Job<'_> {
         Ok(self.source.path_of(dataset.address())?.map(String::from_utf8_lossy).unwrap_or_default())
     }
 
+    /// Returns the first path that leads to an object, for messages.
+    fn shown(&self, address: Address) -> String {
+        // If the paths cannot be found, the message has one less fact.
+        let path = self.source.path_of(address).ok().flatten();
+        path.map(String::from_utf8_lossy).unwrap_or_default().into_owned()
+    }
+
     fn run(&self, writer: Writer) -> Result<Vec<Loss>> {
         let copy = Copy {
             job: self,
@@ -260,6 +275,7 @@ impl Job<'_> {
             places: None,
             lost: Vec::new(),
             matched: vec![false; self.options.rules.len()],
+            found: vec![false; self.select.len()],
             rounded: HashSet::new(),
         };
         copy.all()
@@ -319,6 +335,8 @@ struct Copy<'a> {
     lost: Vec<Loss>,
     /// Whether the path of each rule is that of a dataset.
     matched: Vec<bool>,
+    /// Whether each pattern selects an object.
+    found: Vec<bool>,
     /// The datasets that were rounded. What their attributes told of an earlier rounding holds no more.
     rounded: HashSet<Address>,
 }
@@ -329,6 +347,7 @@ impl Copy<'_> {
         let id = self.writer.root().id();
         self.objects.insert(root, id);
         self.properties(root, id)?;
+        self.find("/");
         if self.job.is_selected("/") {
             self.belongings(root, id)?;
         }
@@ -341,11 +360,13 @@ impl Copy<'_> {
             links.sort_by_key(|link| link.creation_order);
             for Link { name, target, utf8, .. } in links {
                 self.job.interrupted()?;
-                let (parent, name) = (path.as_str(), text(&name)?);
+                let whole = || format!("the name of {path}/{}", name.to_text());
+                let (parent, name) = (path.as_str(), named(&name, whole)?);
                 let path = format!("{path}/{name}");
                 if self.job.without.contains(&path.as_str()) {
                     continue;
                 }
+                self.find(&path);
                 if !self.job.is_selected(&path) {
                     if let Target::Hard(address) = target
                         && passed.insert(address)
@@ -369,9 +390,20 @@ impl Copy<'_> {
             let problem = format!("are given for {}, which is no dataset of the new file", rule.path);
             return Err(Error::usage("chunks or filter", problem));
         }
+        let mut patterns = self.job.select.iter().zip(&self.found);
+        if let Some((pattern, _)) = patterns.find(|(_, found)| !**found) {
+            return Err(Error::not_found("object", pattern.to_string()));
+        }
         self.refer()?;
         self.writer.finish()?;
         Ok(self.lost)
+    }
+
+    /// Notes which patterns select the object at `path`.
+    fn find(&mut self, path: &str) {
+        for (pattern, found) in self.job.select.iter().zip(&mut self.found) {
+            *found = *found || pattern.matches(path);
+        }
     }
 
     /// Creates the groups that lead to selected objects, without their attributes and other members.
@@ -394,10 +426,12 @@ impl Copy<'_> {
     /// links are still to be created.
     fn link(&mut self, path: &str, target: Target) -> Result<Option<Address>> {
         let mut root = self.writer.root();
+        let target_of = || format!("the target of the link {path}");
         match target {
-            Target::Soft(to) => root.soft_link(path, text(&to)?).map(|_| None),
+            Target::Soft(to) => root.soft_link(path, named(&to, target_of)?).map(|_| None),
             Target::External { file, path: to } => {
-                root.external_link(path, text(&file)?, text(&to)?).map(|_| None)
+                let (file, to) = (named(&file, target_of)?, named(&to, target_of)?);
+                root.external_link(path, file, to).map(|_| None)
             }
             Target::User { class, data } => root.user_link(path, class, &data).map(|_| None),
             Target::Hard(address) => {
@@ -415,7 +449,9 @@ impl Copy<'_> {
                 let group = matches!(node, Node::Group(_));
                 let id = match node {
                     Node::Group(_) => self.writer.group(path)?.id(),
-                    Node::Dataset(dataset) => self.dataset(path, &dataset)?,
+                    Node::Dataset(dataset) => {
+                        self.dataset(path, &dataset).map_err(|error| needed(error, || path.to_owned()))?
+                    }
                     Node::Datatype(_) => {
                         let id = self.committed(address)?;
                         self.writer.root().hard_link(path, id)?;
@@ -441,7 +477,8 @@ impl Copy<'_> {
             ));
         };
         let stored = Stored::new(self.job.source, &committed.datatype()?)?;
-        let id = self.writer.commit_unlinked(stored.datatype())?;
+        let id = self.writer.commit_unlinked(stored.datatype());
+        let id = id.map_err(|error| needed(error, || self.job.shown(address)))?;
         self.objects.insert(address, id);
         self.properties(address, id)?;
         self.belongings(address, id)?;
@@ -476,7 +513,10 @@ impl Copy<'_> {
             }
         }
         match self.job.source.object_info(address)?.comment {
-            Some(comment) => self.writer.comment(id, text(&comment)?),
+            Some(comment) => {
+                let text = named(&comment, || format!("the comment of {}", self.job.shown(address)))?;
+                self.writer.comment(id, text)
+            }
             None => Ok(()),
         }
     }
@@ -488,14 +528,20 @@ impl Copy<'_> {
         references: &References,
     ) -> Result<()> {
         let unnamed = || Error::unsupported("an attribute without a name");
-        let name = text(attribute.name().ok_or_else(unnamed)?)?;
+        let name = attribute.name().ok_or_else(unnamed)?;
+        let whole = || format!("the name of the attribute {}@{}", self.job.shown(of), name.to_text());
+        let name = named(name, whole)?;
         if Rounding::ATTRIBUTES.contains(&name) && self.rounded.contains(&of) {
             return Ok(());
         }
         let stored = Stored::new(self.job.source, attribute.datatype()?)?;
-        let shape = match attribute.dataspace()? {
-            Dataspace::Null => None,
-            other => Some(other.shape().to_vec()),
+        let (shape, maximum) = match attribute.dataspace()? {
+            Dataspace::Null => (None, None),
+            Dataspace::Scalar => (Some(Vec::new()), None),
+            Dataspace::Simple { dimensions, maximum } => {
+                let differs = dimensions.iter().zip(maximum).any(|(&length, most)| *most != Some(length));
+                (Some(dimensions.clone()), differs.then(|| maximum.clone()))
+            }
         };
         let raw = attribute.raw()?;
         let canonical = if stored.is_direct() { Vec::new() } else { attribute.canonical()? };
@@ -504,8 +550,9 @@ impl Copy<'_> {
         let committed = attribute.committed()?.map(|address| self.committed(address)).transpose()?;
         let characters = attribute.character_set()?;
         let bytes = (raw, &canonical[..]);
-        let kept = Kept { stored: &stored, shape, bytes, references, committed, characters };
-        self.writer.attribute(id, name, kept)
+        let kept = Kept { stored: &stored, shape, maximum, bytes, references, committed, characters };
+        let written = self.writer.attribute(id, name, kept);
+        written.map_err(|error| needed(error, || format!("{}@{name}", self.job.shown(of))))
     }
 
     fn dataset(&mut self, path: &str, dataset: &Dataset) -> Result<ObjectId> {
@@ -534,7 +581,7 @@ impl Copy<'_> {
         let elsewhere = storage::elsewhere(builder, (path, dataset), self.job)?;
         let builder = match elsewhere {
             Ok(kept) => return Ok(kept.create_encoded()?.id()),
-            Err(builder) => storage::placed(builder, dataset, (&options, self.job.hollow.is_some()))?,
+            Err(builder) => storage::placed(builder, dataset, (&options, self.job))?,
         };
         let id = builder.create_encoded()?.id();
         if let Some(rounder) = job.measured.rounder(dataset, &options)? {
@@ -586,6 +633,18 @@ impl Copy<'_> {
     }
 }
 
-fn text(name: &hdf5_pure::Name) -> Result<&str> {
-    name.as_str().ok_or_else(|| Error::unsupported("writing names that are not UTF-8 in HDF5"))
+/// Adds to the error about a bound which object needs another one.
+fn needed(error: Error, path: impl FnOnce() -> String) -> Error {
+    match error {
+        Error::Usage { argument: "bound", problem } => {
+            Error::usage("bound", format!("{problem}; {} needs it", path()))
+        }
+        other => other,
+    }
+}
+
+/// Returns a name as text; `what` tells whose it is.
+fn named(name: &hdf5_pure::Name, what: impl Fn() -> String) -> Result<&str> {
+    name.as_str()
+        .ok_or_else(|| Error::unsupported(format!("writing {}, which is not UTF-8, in HDF5", what())))
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use hdf5_pure::filters::Filters;
+use hdf5_pure::options::Bound;
 use hdf5_pure::structure::StoredChunk;
 use hdf5_pure::structure::{Dataspace, Fill, FilterDescription, Layout, Pipeline};
 use hdf5_pure::{Dataset, DatasetBuilder, DatasetWriter, Name, ObjectId};
@@ -33,7 +34,9 @@ pub(super) fn filled<'w>(
     options: &WriteOptions,
 ) -> Result<DatasetBuilder<'w>> {
     let fill = dataset.fill_value()?;
-    let same = options.chunks.is_none() && options.filter.is_none() && !options.inline;
+    // Chunks stay chunks, whatever becomes of their shape and their filters.
+    let chunked = matches!(dataset.layout()?, Layout::Chunked(_));
+    let same = (chunked || options.chunks.is_none() && options.filter.is_none()) && !options.inline;
     // If the file does not store the times, the defaults of the library for this layout apply.
     let (allocation, write) = match (fill.allocation_time, dataset.layout()?) {
         (0, Layout::Compact(_)) => (1, 2),
@@ -41,7 +44,10 @@ pub(super) fn filled<'w>(
         (0, _) => (3, 2),
         (allocation, _) => (allocation, fill.write_time),
     };
-    let builder = if same { builder.storage_times(allocation, write) } else { builder };
+    let builder = match same {
+        true => builder.storage_times(allocation, write),
+        false => builder.fill_time(write),
+    };
     Ok(match &fill.value {
         // The library treats a missing fill value message, and one of the oldest version, as an undefined fill value.
         Fill::Default if fill.allocation_time == 0 => builder.fill_undefined(),
@@ -79,19 +85,31 @@ pub(super) fn elsewhere<'w>(
     }
     builder = builder.shape(dimensions.clone()).max_shape(maximum.clone());
     if !files.is_empty() {
-        let files = files.iter().map(|(name, offset, size)| Ok((super::text(name)?, *offset, *size)));
+        let files = files.iter().map(|(name, offset, size)| {
+            Ok((
+                super::named(name, || format!("the name of a file with elements of {path}"))?,
+                *offset,
+                *size,
+            ))
+        });
         return Ok(Ok(builder.external(files.collect::<Result<Vec<_>>>()?)));
     }
     builder = if job.wanted.is_none() { builder.virtual_layout() } else { builder };
     Ok(Ok(mappings.into_iter().fold(builder, DatasetBuilder::map_selection)))
 }
 
-/// Sets the shape, the chunks and the filters: those of the source, unless `options` names others. In a `hollow` file the chunks
-/// at the edges are like the others, which changes no size.
+/// Returns whether the chunks at the edges have no filters. Older releases do not know this; for them, and in a hollow file, the
+/// chunks at the edges are like the others, which changes no value.
+fn edges(dataset: &Dataset, job: &Job<'_>) -> Result<bool> {
+    let known = job.hollow.is_none() && job.wanted.is_none_or(|bound| bound >= Bound::V110);
+    Ok(known && matches!(dataset.layout()?, Layout::Chunked(stored) if stored.unfiltered_edges))
+}
+
+/// Sets the shape, the chunks and the filters: those of the source, unless `options` names others.
 pub(super) fn placed<'w>(
     mut builder: DatasetBuilder<'w>,
     dataset: &Dataset,
-    (options, hollow): (&WriteOptions, bool),
+    (options, job): (&WriteOptions, &Job<'_>),
 ) -> Result<DatasetBuilder<'w>> {
     let layout = dataset.layout()?;
     let Dataspace::Simple { dimensions, maximum } = dataset.dataspace() else {
@@ -128,10 +146,9 @@ pub(super) fn placed<'w>(
         }
         _ => None,
     };
+    builder = if edges(dataset, job)? { builder.unfiltered_edges_at_any_bound() } else { builder };
     let Some(filters) = filters else { return Ok(builder) };
     builder = if chunks.is_none() { builder.automatic_chunks() } else { builder };
-    let edges = !hollow && stored.is_some_and(|stored| stored.unfiltered_edges);
-    builder = if edges { builder.unfiltered_edges() } else { builder };
     Ok(builder.filters(filters))
 }
 
@@ -359,6 +376,7 @@ fn stays(dataset: &Dataset, filters: &Pipeline, options: &WriteOptions) -> Resul
     let words = |pipeline: &Pipeline| -> Vec<(u16, Vec<u32>)> {
         pipeline.filters.iter().map(|filter| (filter.id, filter.values.clone())).collect()
     };
+    // The writer itself must know which chunks have no filters, because the shape may still change.
     let same = words(filters) == words(dataset.filters()?) && !stored.unfiltered_edges;
     Ok(same && chunks(dataset, options)?.as_ref() == Some(&stored.dimensions))
 }
