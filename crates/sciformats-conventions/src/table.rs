@@ -629,8 +629,8 @@ impl Table {
             && matches!(only.name.as_str(), "index" | "")
             && taken("index")
         {
-            let others = (0..).map(|level: u64| format!("level_{level}"));
-            let free = others.into_iter().find(|name| !taken(name)).unwrap_or_default();
+            let mut others = (0..).map(|level: u64| format!("level_{level}"));
+            let free = others.find(|name| !taken(name)).unwrap_or_default();
             self.index.iter_mut().for_each(|index| index.name.clone_from(&free));
         }
         let nameless = matches!(self.index.as_slice(), [only] if only.name.is_empty());
