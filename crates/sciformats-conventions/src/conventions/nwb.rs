@@ -81,7 +81,7 @@ fn table(group: &Node, names: &[String]) -> Result<Option<Table>> {
         match column(group, name)? {
             Some(found) if found.rows() == Some(rows) => columns.push(found),
             Some(_) => {
-                omitted.push((name.clone(), format!("it does not have {rows} rows, as the table has")))
+                omitted.push((name.clone(), format!("it does not have {rows} rows, as the table has")));
             }
             None => omitted.push((name.clone(), "it is no array of the table".to_owned())),
         }
