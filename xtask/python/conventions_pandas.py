@@ -129,7 +129,47 @@ def spans(folder):
     expected.done()
 
 
+def names(folder):
+    """Columns whose names are no plain texts, and texts, spans and indexes that are stored in unusual ways."""
+    expected = Expected(folder, "pandas", "names.h5", "pandas 0.15.2")
+
+    def both(path, frame, shown, forms=("fixed", "table"), index=None, **options):
+        for form in forms:
+            at = f"/{path}_{form}"
+            frame.to_hdf(expected.path, key=at, format=form, **options)
+            read = pandas.read_hdf(expected.path, at)
+            assert read.shape == frame.shape
+            read.columns = shown
+            values = cells(read, None)
+            expected.table(at, read, values | (index or {}))
+
+    numbers = numpy.arange(6).reshape(3, 2) / 4
+    parts = [("snout", "x"), ("tail", "y")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        both("parts", pandas.DataFrame(numbers, columns=pandas.MultiIndex.from_tuples(parts)), [".".join(part) for part in parts])
+        days = pandas.to_datetime(["2001-01-02", "2001-01-03"])
+        both("days", pandas.DataFrame(numbers, columns=days), [day.isoformat() for day in days])
+        both("texts", pandas.DataFrame(numbers, columns=["naïve Ω", "a\\b"]), ["naïve Ω", "a\\b"])
+        latin = pandas.DataFrame({"name": ["größe", "x", None]})
+        both("latin", latin, ["name"], ["table"], encoding="latin-1")
+        both("reset", pandas.DataFrame(numbers, columns=["index", "x"]), ["index", "x"], ["table"], {"level_0": numpy.arange(3)})
+        levels = pandas.MultiIndex.from_arrays([[1, 2, 3], ["a", "b", "c"]])
+        told = {f"level_{level}": numpy.array([str(value) for value in levels.get_level_values(level)], object) for level in range(2)}
+        both("levels", pandas.DataFrame(numbers, columns=["x", "y"], index=levels), ["x", "y"], ["fixed"], told)
+        weeks = pandas.period_range("1969-12-20", periods=3, freq="W-WED", name="week")
+        both("weeks", pandas.DataFrame(numbers, columns=["x", "y"], index=weeks), ["x", "y"], ["fixed"], {"week": [str(week) for week in weeks]})
+        minutes = pandas.to_timedelta(range(3), unit="min").rename("after")
+        both("minutes", pandas.DataFrame(numbers, columns=["x", "y"], index=minutes), ["x", "y"], index={"after": numpy.arange(3) * 60.0})
+        both("none", pandas.DataFrame(numbers[:0], columns=["x", "y"]), ["x", "y"], ["fixed"])
+        objects = pandas.DataFrame({"day": pandas.Series(list(days.date) + [None], dtype=object), "truth": pandas.Series([True, None, False], dtype=object)})
+        objects.to_hdf(expected.path, key="/objects", format="fixed")
+        shown = {name: [None if value is None else str(value) for value in objects[name]] for name in objects}
+        expected.table("/objects", objects, shown)
+    expected.done()
+
+
 def write(folder):
     """All of them."""
-    for make in [fixed, of_table, of_pytables, spans]:
+    for make in [fixed, of_table, of_pytables, spans, names]:
         make(folder)

@@ -56,8 +56,12 @@ pub fn table(data: &Dataset, path: &str) -> Result<Table> {
     })
 }
 
-/// Checks that a frame has the columns that it lists.
+/// Checks that a frame has the columns that it lists, and that none is left out that can be read nowhere else.
 fn complete(data: &Dataset, path: &str, table: &Table) -> Result<()> {
+    let alone = |name: &str| data.node(&format!("{path}/{name}")).is_ok();
+    if let Some((name, why)) = table.omitted.iter().find(|(name, _)| !alone(name)) {
+        return Err(Error::unsupported(format!("the table {path} without its column {name} ({why})")));
+    }
     for name in data.node(path)?.texts("column-order")?.unwrap_or_default() {
         if !table.all_columns().any(|column| column.name == name) {
             let kind = FaultKind::Mismatch { expected: 1, found: 0 };

@@ -122,6 +122,13 @@ impl Session {
                 path.display()
             ));
         }
+        // Only the meaning of a table leaves out what an array stores.
+        if self.quiet || thing.variable().is_some() || !thing.is_meant() {
+            return;
+        }
+        for (name, why) in thing.data().table(thing.path()).map(|table| table.omitted).unwrap_or_default() {
+            complain(&format!("{}: {}: the column {name} is not shown: {why}", path.display(), thing.path()));
+        }
     }
 
     /// Returns the output for text: stdout, with colours if it is a terminal that shows them.

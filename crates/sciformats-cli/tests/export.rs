@@ -45,6 +45,66 @@ fn csv_has_columns_for_coordinates() {
 }
 
 #[test]
+fn csv_has_all_that_is_selected() {
+    let (_dir, program) = program();
+    let selected = |more: &[&str]| {
+        let mut args = vec!["convert", "climate.nc", "-", "--to", "csv", "--select", "/tas"];
+        args.extend(more);
+        program.stdout(0, &args)
+    };
+    // The values of an array with fewer dimensions are repeated.
+    let text = selected(&["--select", "/sky"]);
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let sky = lines[0].iter().position(|head| *head == "sky").unwrap();
+    assert_eq!((lines.len(), lines[0].len()), (1 + 48, 5), "{text}");
+    assert_eq!(
+        [lines[1][sky], lines[5][sky], lines[9][sky], lines[13][sky]],
+        ["clear", "rain", "cloudy", "clear"]
+    );
+    // The coordinates are columns already.
+    assert_eq!(selected(&["--select", "/time"]), selected(&[]));
+}
+
+#[test]
+fn what_a_table_leaves_out_is_told() {
+    use sciformats::hdf5_pure::Writer;
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = Writer::create(dir.path().join("session.nwb")).unwrap();
+    let mut root = file.root();
+    root.attribute("nwb_version", "2.7.0").unwrap();
+    let mut units = root.group("units").unwrap();
+    units.attribute("colnames", ["quality", "short"]).unwrap();
+    let mut series = root.group("ts").unwrap();
+    series.attribute("neurodata_type", "TimeSeries").unwrap();
+    file.dataset("units/id").write(&[0i64, 1]).unwrap();
+    file.dataset("units/quality").write(&[0.5f64, 1.5]).unwrap();
+    file.dataset("units/short").write(&[7i32]).unwrap();
+    file.dataset("ts/data").write(&[1i32, 2]).unwrap();
+    let start =
+        file.dataset("ts/starting_time").shape([]).attribute("rate", 4.0f64).attribute("unit", "seconds");
+    start.write(&[2.5f64]).unwrap();
+    file.finish().unwrap();
+    let program = Program::at(dir.path());
+    let units = ["convert", "session.nwb", "units.csv", "--select", "/units"];
+    assert!(program.stdout(1, &units).contains("/units/short: it does not have 2 rows"));
+    assert!(!dir.path().join("units.csv").exists());
+    program.stdout(0, &[units.as_slice(), &["--lossy"]].concat());
+    assert!(
+        program
+            .stderr(0, &["cat", "session.nwb", "/units", "--csv"])
+            .contains("the column short is not shown")
+    );
+    // An array of another length stands beside the table where this is possible.
+    program.stdout(0, &["convert", "session.nwb", "units.json", "--select", "/units"]);
+    let json = fs::read_to_string(dir.path().join("units.json")).unwrap();
+    let json: Json = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["arrays"]["/units/short"]["values"], serde_json::json!([7]));
+    // Coordinates that only have a start and a distance are coordinates too.
+    let text = program.stdout(0, &["convert", "session.nwb", "-", "--to", "csv", "--select", "/ts/data"]);
+    assert_eq!(text, "time (seconds),data\n2.5,1\n2.75,2\n");
+}
+
+#[test]
 fn json_has_dimensions_units_and_values() {
     let (dir, program) = program();
     program.stdout(0, &["convert", "climate.nc", "climate.json", "--quiet"]);

@@ -12,7 +12,7 @@ use sciformats::{
 use crate::convention::Meaning;
 use crate::decoding::Decoding;
 use crate::sparse::SparseMatrix;
-use crate::table::Table;
+use crate::table::{Column, Table};
 use crate::values::{Values, push_text};
 use crate::variable::{Flags, Variable};
 
@@ -122,10 +122,13 @@ fn named_values(variable: &Variable, flags: &Flags) -> Option<ElementType> {
 
 fn of_table(table: Table, whom: For) -> Result<Decoded> {
     let file = table.file().ok_or_else(|| Error::usage("table", format!("{} has no columns", table.path)))?;
-    let fields = table.all_columns().map(|column| {
-        let name = if column.name.is_empty() { "index" } else { column.name.as_str() };
-        (Name::from(name), column.element_for(whom))
+    let field = |column: &Column, name: &str| (Name::from(name), column.element_for(whom));
+    let index = table.index.iter().map(|column| match column.name.as_str() {
+        // Only the index can be without a name; an empty text is the name of a column like any other.
+        "" => field(column, "index"),
+        name => field(column, name),
     });
+    let fields = index.chain(table.columns.iter().map(|column| field(column, &column.name)));
     let info = ArrayInfo::new(ElementType::Compound(fields.collect()), [table.rows]);
     Ok(Decoded { file, info, what: What::Table(table, whom) })
 }

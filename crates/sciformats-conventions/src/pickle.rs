@@ -8,16 +8,20 @@ use std::sync::Arc;
 
 use sciformats::{Error, Result};
 
-use crate::time::Period;
+use crate::time::{Calendar, DateTime, Period};
 
 /// The contents of a pickle.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
     /// `None`.
     Nothing,
-    /// A text, or bytes that form one.
+    /// A text.
     Text(String),
-    /// A floating-point number, or a truth value.
+    /// Bytes, which may form a text.
+    Bytes(Vec<u8>),
+    /// A truth value.
+    Truth(bool),
+    /// A floating-point number.
     Number(f64),
     /// An integer.
     Whole(i128),
@@ -77,6 +81,12 @@ impl<'a> Reader<'a> {
         let length = self.unsigned(size)?;
         let text = String::from_utf8_lossy(self.take(length)?).into_owned();
         self.push(Item::Text(text))
+    }
+
+    fn raw(&mut self, size: usize) -> Option<()> {
+        let length = self.unsigned(size)?;
+        let bytes = self.take(length)?.to_vec();
+        self.push(Item::Bytes(bytes))
     }
 
     fn push(&mut self, item: Item) -> Option<()> {
@@ -146,8 +156,8 @@ impl<'a> Reader<'a> {
             0x95 => self.take(8).map(drop),
             b'(' => self.push(Item::Mark),
             b'N' => self.push(Item::Nothing),
-            0x88 => self.push(Item::Number(1.0)),
-            0x89 => self.push(Item::Number(0.0)),
+            0x88 => self.push(Item::Truth(true)),
+            0x89 => self.push(Item::Truth(false)),
             b']' | b')' | b'}' | 0x8f => self.push(Item::List(Vec::new())),
             b'l' | b't' | b'd' => {
                 let items = self.marked()?;
@@ -177,20 +187,28 @@ impl<'a> Reader<'a> {
     fn step_text(&mut self, opcode: u8) -> Option<()> {
         match opcode {
             b'V' => {
-                let line = String::from_utf8_lossy(self.line()?).into_owned();
+                let line = unicode_escaped(self.line()?);
                 self.push(Item::Text(line))
             }
             b'S' => {
-                let line = String::from_utf8_lossy(self.line()?).into_owned();
-                self.push(Item::Text(line.trim_matches(['\'', '"']).to_owned()))
+                let text = quoted(self.line()?)?;
+                self.push(Item::Text(text))
             }
-            b'X' | b'T' | b'B' => self.text(4),
-            0x8c | b'U' | b'C' => self.text(1),
-            0x8d | 0x8e => self.text(8),
-            b'I' | b'L' => {
-                let number = Self::whole_of(self.line()?)?;
-                self.push(Item::Whole(number))
-            }
+            b'X' | b'T' => self.text(4),
+            0x8c | b'U' => self.text(1),
+            0x8d => self.text(8),
+            b'B' => self.raw(4),
+            b'C' => self.raw(1),
+            0x8e => self.raw(8),
+            b'I' | b'L' => match self.line()? {
+                // The truth values of protocol 0 are integers that no integer is written like.
+                b"00" => self.push(Item::Truth(false)),
+                b"01" => self.push(Item::Truth(true)),
+                line => {
+                    let number = Self::whole_of(line)?;
+                    self.push(Item::Whole(number))
+                }
+            },
             b'F' => {
                 let number = Self::number_of(self.line()?)?;
                 self.push(Item::Number(number))
@@ -283,50 +301,259 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Arc<Item>> {
     }
 }
 
-/// Returns the names in a pickled list of texts or numbers; `None` if it is not such a list.
-pub(crate) fn names(bytes: &[u8]) -> Option<Vec<String>> {
+/// Decodes `raw-unicode-escape`, in which Python writes texts: characters of Latin-1, and `\uXXXX` or `\UXXXXXXXX` for
+/// the others and for the backslash.
+fn unicode_escaped(line: &[u8]) -> String {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some((&first, after)) = rest.split_first() {
+        let digits = match (first, after.first()) {
+            (b'\\', Some(b'u')) => after.get(1..5),
+            (b'\\', Some(b'U')) => after.get(1..9),
+            _ => None,
+        };
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()).and_then(char::from_u32);
+        let length = digits.map_or(0, str::len);
+        match code.and_then(|code| Some((code, after.get(length.checked_add(1)?..)?))) {
+            Some((code, after)) => {
+                text.push(code);
+                rest = after;
+            }
+            None => {
+                text.push(char::from(first));
+                rest = after;
+            }
+        }
+    }
+    text
+}
+
+/// Decodes a text of Python 2 as `repr` shows it: between quotes, and with escapes for bytes.
+fn quoted(line: &[u8]) -> Option<String> {
+    let (&quote, rest) = line.split_first().filter(|(quote, _)| matches!(quote, b'\'' | b'"'))?;
+    let (&last, mut rest) = rest.split_last()?;
+    if last != quote {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        if first != b'\\' {
+            bytes.push(first);
+            continue;
+        }
+        let (&escaped, after) = rest.split_first()?;
+        rest = after;
+        bytes.push(match escaped {
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'x' => {
+                let (digits, after) = rest.split_at_checked(2)?;
+                rest = after;
+                u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?
+            }
+            other => other,
+        });
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Returns the names in a pickled list of texts, numbers, dates or tuples of them, of which `None` is none of these; `None`
+/// if it is not a list.
+pub(crate) fn names(bytes: &[u8]) -> Option<Vec<Option<String>>> {
     match &*parse(bytes)? {
-        Item::List(items) => items.iter().map(|item| name(item)).collect(),
+        Item::List(items) => Some(items.iter().map(|item| label(item)).collect()),
         _ => None,
     }
 }
 
-/// Returns a text or a number as a name.
+/// The deepest nesting of tuples in a name.
+const NESTED: usize = 8;
+
+/// Returns the name of a column, which may be missing too: `nan`.
+pub(crate) fn label(item: &Item) -> Option<String> {
+    if let Ok(None) = element(item) {
+        let none = *item == Item::Nothing;
+        return Some(if none { "None" } else { "nan" }.to_owned());
+    }
+    name(item)
+}
+
+/// Returns a text, a number, a date or a span as a name; the parts of a tuple are joined by dots.
 pub(crate) fn name(item: &Item) -> Option<String> {
+    named(item, NESTED)
+}
+
+fn named(item: &Item, depth: usize) -> Option<String> {
     match item {
         Item::Text(text) => Some(text.clone()),
-        Item::Number(number) => Some(number.to_string()),
+        Item::Bytes(bytes) => String::from_utf8(bytes.clone()).ok(),
+        Item::Truth(truth) => Some(if *truth { "True" } else { "False" }.to_owned()),
+        Item::Number(number) => Some(float(*number)),
         Item::Whole(number) => Some(number.to_string()),
-        Item::Object(class, parts) => match (class.as_str(), parts.first().map(|parts| &**parts)) {
-            ("Period", Some(Item::List(parts))) => {
-                let [_, length, ordinal] = parts.as_slice() else { return None };
-                let Item::Whole(ordinal) = **ordinal else { return None };
-                period(length)?.label(i64::try_from(ordinal).ok()?)
+        Item::List(parts) if depth > 0 && !parts.is_empty() => {
+            let parts = parts.iter().map(|part| match &**part {
+                Item::Nothing => Some("None".to_owned()),
+                part => named(part, depth - 1),
+            });
+            Some(parts.collect::<Option<Vec<_>>>()?.join("."))
+        }
+        Item::Object(class, parts) => {
+            let Some(Item::List(arguments)) = parts.first().map(|parts| &**parts) else { return None };
+            match class.as_str() {
+                "Period" => {
+                    let [_, length, ordinal] = arguments.as_slice() else { return None };
+                    period(length)?.label(whole(ordinal)?)
+                }
+                "Interval" => interval(arguments),
+                "_unpickle_timestamp" | "Timestamp" => timestamp(arguments),
+                "_timedelta_unpickle" | "Timedelta" => span(arguments),
+                "date" => date(bytes(arguments.first()?)?.as_slice(), None),
+                "datetime" => {
+                    date(bytes(arguments.first()?)?.as_slice(), arguments.get(1).map(|zone| &**zone))
+                }
+                "encode" => String::from_utf8(bytes(item)?).ok(),
+                "scalar" => scalar(arguments),
+                _ => None,
             }
-            ("Interval", Some(Item::List(parts))) => interval(parts),
+        }
+        _ => None,
+    }
+}
+
+/// Formats a number as Python shows it: with a point.
+fn float(number: f64) -> String {
+    if number.is_nan() { "nan".to_owned() } else { format!("{number:?}") }
+}
+
+fn whole(item: &Item) -> Option<i64> {
+    match item {
+        Item::Whole(number) => i64::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+/// Returns bytes. Protocols without an opcode for them call `encode` with the same characters of Latin-1.
+fn bytes(item: &Item) -> Option<Vec<u8>> {
+    match item {
+        Item::Bytes(bytes) => Some(bytes.clone()),
+        Item::Text(text) => text.chars().map(|of| u8::try_from(u32::from(of)).ok()).collect(),
+        Item::Object(class, parts) if class == "encode" => match &**parts.first()? {
+            Item::List(arguments) => match &**arguments.first()? {
+                Item::Text(text) => text.chars().map(|of| u8::try_from(u32::from(of)).ok()).collect(),
+                _ => None,
+            },
             _ => None,
         },
         _ => None,
     }
 }
 
-/// Returns the length of the periods that an object of pandas describes, such as `MonthEnd`.
+/// Returns how many nanoseconds the units of pandas' moments and spans have, which are numbered as NumPy numbers them.
+fn resolution(item: Option<&Arc<Item>>) -> Option<i128> {
+    Some(match item.and_then(|item| whole(item)) {
+        None | Some(10) => 1,
+        Some(9) => 1_000,
+        Some(8) => 1_000_000,
+        Some(7) => 1_000_000_000,
+        Some(_) => return None,
+    })
+}
+
+/// Formats a moment of pandas: the time since 1970, its frequency, its zone and its unit.
+fn timestamp(arguments: &[Arc<Item>]) -> Option<String> {
+    let count = i128::from(whole(arguments.first()?)?);
+    let moment = count.checked_mul(resolution(arguments.get(3))?)?;
+    let moment = DateTime::at(Calendar::ProlepticGregorian, moment)?;
+    let zoned = arguments.get(2).is_some_and(|zone| **zone != Item::Nothing);
+    Some(format!("{moment}{}", if zoned { "Z" } else { "" }))
+}
+
+/// Formats a span of pandas as its number of seconds.
+fn span(arguments: &[Arc<Item>]) -> Option<String> {
+    let count = whole(arguments.first()?)?;
+    let each = resolution(arguments.get(1))?;
+    Some(format!("{:?}", count as f64 / (1_000_000_000 / each) as f64))
+}
+
+/// Formats a day or a moment of Python: two bytes for the year, one each for the month, the day, the hour, the minute and the
+/// second, and three for the microseconds.
+fn date(bytes: &[u8], zone: Option<&Item>) -> Option<String> {
+    let [high, low, month, day, rest @ ..] = bytes else { return None };
+    let year = u16::from_be_bytes([*high, *low]);
+    // The highest bit of the month marks the second of two equal times of day when clocks are set back.
+    let date = format!("{year:04}-{:02}-{day:02}", month & 0x7f);
+    match (rest, zone) {
+        ([], _) => Some(date),
+        ([hour, minute, second, a, b, c], None) => {
+            let micros = u32::from_be_bytes([0, *a, *b, *c]);
+            let fraction = if micros == 0 { String::new() } else { format!(".{micros:06}") };
+            Some(format!("{date}T{hour:02}:{minute:02}:{second:02}{fraction}"))
+        }
+        _ => None,
+    }
+}
+
+/// Returns a number of NumPy, which has a type and bytes.
+fn scalar(arguments: &[Arc<Item>]) -> Option<String> {
+    let [dtype, value] = arguments else { return None };
+    let Item::Object(class, parts) = &**dtype else { return None };
+    let Some(Item::List(of)) = parts.first().map(|parts| &**parts).filter(|_| class == "dtype") else {
+        return None;
+    };
+    let Item::Text(code) = &**of.first()? else { return None };
+    let big = matches!(parts.get(1).map(|state| &**state), Some(Item::List(state))
+        if matches!(state.get(1).map(|order| &**order), Some(Item::Text(order)) if order == ">"));
+    let mut bytes = bytes(value)?;
+    if big {
+        bytes.reverse();
+    }
+    let signed = || {
+        let negative = bytes.last().is_some_and(|byte| byte & 0x80 != 0);
+        let mut all = [if negative { 0xff } else { 0 }; 16];
+        all.get_mut(..bytes.len())?.copy_from_slice(&bytes);
+        Some(i128::from_le_bytes(all))
+    };
+    Some(match code.as_str() {
+        "b1" => if bytes.first() == Some(&0) { "False" } else { "True" }.to_owned(),
+        "i1" | "i2" | "i4" | "i8" => signed()?.to_string(),
+        "u1" | "u2" | "u4" | "u8" => {
+            bytes.push(0);
+            let mut all = [0; 16];
+            all.get_mut(..bytes.len())?.copy_from_slice(&bytes);
+            i128::from_le_bytes(all).to_string()
+        }
+        "f4" => format!("{:?}", f32::from_le_bytes(bytes.as_slice().try_into().ok()?)),
+        "f8" => float(f64::from_le_bytes(bytes.as_slice().try_into().ok()?)),
+        _ => return None,
+    })
+}
+
+/// Returns the sides of an array that are stored as a pickled tuple.
+pub(crate) fn sides(bytes: &[u8]) -> Option<Vec<u64>> {
+    match &*parse(bytes)? {
+        Item::List(sides) => sides.iter().map(|side| u64::try_from(whole(side)?).ok()).collect(),
+        _ => None,
+    }
+}
+
+/// Returns the length of the periods that an object of pandas describes, such as `MonthEnd`. Years and quarters that end in
+/// another month have the numbers and labels of those that do not.
 pub(crate) fn period(item: &Item) -> Option<Period> {
     let Item::Object(class, parts) = item else { return None };
     let arguments = match parts.first().map(|arguments| &**arguments) {
         Some(Item::List(arguments)) => arguments.as_slice(),
         _ => &[],
     };
-    // Years and quarters may end in any month, and are labelled differently then.
-    let december = match arguments.get(2).map(|month| &**month) {
-        None => true,
-        Some(Item::Whole(month)) => *month == 12,
-        Some(_) => false,
-    };
     Some(match class.as_str() {
-        "YearEnd" if december => Period::Year,
-        "QuarterEnd" if december => Period::Quarter,
+        "YearEnd" => Period::Year,
+        "QuarterEnd" => Period::Quarter,
         "MonthEnd" => Period::Month,
+        // The last day of the week, where 0 is a Monday.
+        "Week" => Period::Week(u8::try_from(whole(arguments.get(2)?)?).ok().filter(|day| *day < 7)?),
+        "BusinessDay" => Period::BusinessDay,
         "Day" => Period::Day,
         "Hour" => Period::Hour,
         "Minute" => Period::Minute,
@@ -338,16 +565,48 @@ pub(crate) fn period(item: &Item) -> Option<Period> {
     })
 }
 
+/// Returns the length of the periods in the type of a column: `period[M]`, `period[W-SUN]`. Periods of several months count
+/// months too.
+pub(crate) fn period_of_type(kind: &str) -> Option<Period> {
+    let freq = kind.strip_prefix("period[")?.strip_suffix(']')?;
+    let freq = freq.trim_start_matches(|of: char| of.is_ascii_digit());
+    let (base, end) = freq.split_once('-').unwrap_or((freq, ""));
+    Some(match base {
+        "Y" | "A" | "YE" => Period::Year,
+        "Q" | "QE" => Period::Quarter,
+        "M" | "ME" => Period::Month,
+        "W" => {
+            let days = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"];
+            let end = if end.is_empty() { "SUN" } else { end };
+            Period::Week(u8::try_from(days.iter().position(|day| *day == end)?).ok()?)
+        }
+        "B" => Period::BusinessDay,
+        "D" => Period::Day,
+        "h" | "H" => Period::Hour,
+        "min" | "T" => Period::Minute,
+        "s" | "S" => Period::Second,
+        "ms" | "L" => Period::Millisecond,
+        "us" | "U" => Period::Microsecond,
+        "ns" | "N" => Period::Nanosecond,
+        _ => return None,
+    })
+}
+
 /// Formats an interval as pandas does: `(0, 1]`.
 fn interval(parts: &[Arc<Item>]) -> Option<String> {
     let [left, right, closed] = parts else { return None };
     let Item::Text(closed) = &**closed else { return None };
     let end = |item: &Item| match item {
-        // As Python shows it: with a point.
-        Item::Number(number) => Some(format!("{number:?}")),
-        // Intervals do not consist of other objects.
-        Item::Object(..) => None,
-        other => name(other),
+        // The ends are moments, spans or numbers, and no intervals, whose nesting would have no bound.
+        Item::Object(class, _)
+            if !matches!(
+                class.as_str(),
+                "_unpickle_timestamp" | "Timestamp" | "_timedelta_unpickle" | "Timedelta" | "scalar"
+            ) =>
+        {
+            None
+        }
+        other => named(other, 0),
     };
     let (first, last) = match closed.as_str() {
         "right" => ('(', ']'),
@@ -366,6 +625,11 @@ fn interval(parts: &[Arc<Item>]) -> Option<String> {
 ///
 /// [`Error::Unsupported`] if an element is any other object, because only running the pickle could tell what it is.
 pub(crate) fn elements(bytes: &[u8]) -> Result<Option<Vec<Option<String>>>> {
+    each_element(bytes).map(|elements| elements.into_iter().collect()).transpose()
+}
+
+/// As [`elements`], with an error for each element that is any other object.
+pub(crate) fn each_element(bytes: &[u8]) -> Option<Vec<Result<Option<String>>>> {
     /// The deepest nesting of lists that is searched.
     const DEPTH: usize = 4;
     fn longest(item: &Item, depth: usize) -> Option<&Vec<Arc<Item>>> {
@@ -380,7 +644,7 @@ pub(crate) fn elements(bytes: &[u8]) -> Result<Option<Vec<Option<String>>>> {
             _ => inner,
         }
     }
-    let Some(item) = parse(bytes) else { return Ok(None) };
+    let item = parse(bytes)?;
     // The state is the last part of the object: version, shape, type, order, elements.
     let state = match &*item {
         Item::Object(_, parts) => match parts.last().map(|state| &**state) {
@@ -389,7 +653,7 @@ pub(crate) fn elements(bytes: &[u8]) -> Result<Option<Vec<Option<String>>>> {
         },
         other => longest(other, DEPTH),
     };
-    state.map(|state| state.iter().map(|item| element(item)).collect()).transpose()
+    state.map(|state| state.iter().map(|item| element(item)).collect())
 }
 
 /// Returns an element of an array of objects; `None` if it is missing.
@@ -398,13 +662,19 @@ fn element(item: &Item) -> Result<Option<String>> {
         Item::Nothing => Ok(None),
         Item::Number(number) if number.is_nan() => Ok(None),
         // The missing values of pandas, and the missing date.
-        Item::Object(class, _) if matches!(class.as_str(), "NA" | "NaT" | "NAType" | "_nat_unpickle") => {
+        Item::Object(class, _)
+            if matches!(class.as_str(), "NA" | "NaT" | "NAType" | "_nat_unpickle" | "__nat_unpickle") =>
+        {
             Ok(None)
+        }
+        // What a list contains is no name of it.
+        Item::List(_) => {
+            Err(Error::unsupported("an element that is a list in a pickle, which is never run,"))
         }
         other => name(other).map(Some).ok_or_else(|| {
             let what = match other {
                 Item::Object(class, _) => format!("of the class {class}"),
-                _ => "that is a list".to_owned(),
+                _ => "of bytes that are no text".to_owned(),
             };
             Error::unsupported(format!("an element {what} in a pickle, which is never run,"))
         }),
@@ -419,12 +689,16 @@ mod tests {
 
     #[test]
     fn names_of_columns() {
-        assert_eq!(names(b"(lp0\nVvalues_block_0\np1\naVa\np2\na.").unwrap(), ["values_block_0", "a"]);
-        assert_eq!(
-            names(b"\x80\x04\x95\x10\0\0\0\0\0\0\0]\x94(\x8c\x01a\x94\x8c\x02bc\x94e.").unwrap(),
-            ["a", "bc"]
-        );
-        assert_eq!(names(b"(lp0\nI3\naVx\na.").unwrap(), ["3", "x"]);
+        let of = |bytes: &[u8]| -> Vec<String> {
+            names(bytes).unwrap().into_iter().map(Option::unwrap_or_default).collect()
+        };
+        assert_eq!(of(b"(lp0\nVvalues_block_0\np1\naVa\np2\na."), ["values_block_0", "a"]);
+        assert_eq!(of(b"\x80\x04\x95\x10\0\0\0\0\0\0\0]\x94(\x8c\x01a\x94\x8c\x02bc\x94e."), ["a", "bc"]);
+        assert_eq!(of(b"(lp0\nI3\naVx\na."), ["3", "x"]);
+        // Tuples, moments, truth values, and a name that is missing.
+        let several = b"(l(Vsnout\nI1\ntac_t\n_unpickle_timestamp\n(L978307200000000L\nNNI9\ntRaI01\naNa.";
+        assert_eq!(of(several), ["snout.1", "2001-01-01T00:00:00", "True", "None"]);
+        assert_eq!(names(b"(lcos\nsystem\n(tRa.").unwrap(), [None]);
         assert_eq!(names(b"N."), None);
         assert_eq!(names(b"cos\nsystem\n(S'true'\ntR."), None);
     }
@@ -435,7 +709,12 @@ mod tests {
         assert_eq!(period(&parse(month).unwrap()), Some(Period::Month));
         // A quarter that ends in another month than those of the calendar.
         let quarter = b"cpandas._libs.tslibs.offsets\nQuarterEnd\n(I1\nI00\nI11\ntR.";
-        assert_eq!(period(&parse(quarter).unwrap()), None);
+        assert_eq!(period(&parse(quarter).unwrap()), Some(Period::Quarter));
+        let week = b"cpandas._libs.tslibs.offsets\nWeek\np0\n(I1\nI00\nI2\ntp1\nRp2\n.";
+        assert_eq!(period(&parse(week).unwrap()), Some(Period::Week(2)));
+        assert_eq!(period_of_type("period[W-SUN]"), Some(Period::Week(6)));
+        assert_eq!(period_of_type("period[15min]"), Some(Period::Minute));
+        assert_eq!(period_of_type("period[C]"), None);
         let july = b"cpandas\nPeriod\n(NcX\nMonthEnd\n(I1\ntRI378\ntR.";
         assert_eq!(name(&parse(july).unwrap()).as_deref(), Some("2001-07"));
         let interval = b"cpandas\nInterval\n(F0.5\nI2\nVright\ntR.";
@@ -463,6 +742,32 @@ mod tests {
         assert!(harm.contains("system") && harm.contains("never run"), "{harm}");
         assert!(of("(lVb\n").is_err());
         assert_eq!(elements(b"no pickle").unwrap(), None);
+    }
+
+    #[test]
+    fn texts_of_protocol_0_have_escapes() {
+        // "naïve Ω a\\b 😀" and "é" as Python writes them.
+        let text = parse(b"Vna\xefve \\u03a9 a\\u005cb \\U0001f600\np0\n.").unwrap();
+        assert_eq!(*text, Item::Text("naïve Ω a\\b 😀".into()));
+        assert_eq!(*parse(b"V\\u12\n.").unwrap(), Item::Text("\\u12".into()));
+        assert_eq!(*parse(b"S'a\\\\b\\xc3\\xa9\\n\"'\n.").unwrap(), Item::Text("a\\bé\n\"".into()));
+        assert_eq!(parse(b"S'a\n."), None);
+    }
+
+    #[test]
+    fn dates_and_numbers_of_objects() {
+        let of = |bytes: &[u8]| name(&parse(bytes).unwrap());
+        let day = b"cdatetime\ndate\np0\n(c_codecs\nencode\np1\n(V\x07\xe4\x01\x02\np2\nVlatin1\ntRtR.";
+        assert_eq!(of(day).as_deref(), Some("2020-01-02"));
+        let moment =
+            b"\x80\x05\x8c\x08datetime\x94\x8c\x08datetime\x94\x93C\n\x07\xe4\x01\x02\x03\0\0\0\0\x05\x85R.";
+        assert_eq!(of(moment).as_deref(), Some("2020-01-02T03:00:00.000005"));
+        let seven =
+            b"cnumpy\nscalar\n(cnumpy\ndtype\n(Vi8\nI00\nI01\ntR(I3\nV<\ntbC\x08\x07\0\0\0\0\0\0\0tR.";
+        assert_eq!(of(seven).as_deref(), Some("7"));
+        assert_eq!(of(b"c_t\n_timedelta_unpickle\n(L60000000000L\nI10\ntR.").as_deref(), Some("60.0"));
+        assert_eq!(of(b"I01\n.").as_deref(), Some("True"));
+        assert_eq!(of(b"C\x01\xff."), None);
     }
 
     proptest! {

@@ -37,6 +37,8 @@ pub struct Table {
     pub index: Vec<Column>,
     /// The other columns.
     pub columns: Vec<Column>,
+    /// The columns that are in the file but not in the table: their names, and why.
+    pub omitted: Vec<(String, String)>,
 }
 
 /// A column of a table.
@@ -65,8 +67,11 @@ enum Cells {
     Field(Arc<Records>, usize, Decoding),
     /// In one element of a field of records that has several elements.
     Element(Arc<Records>, usize, (u64, Decoding)),
-    /// Texts that have been read already.
-    Texts(Arc<[Option<String>]>),
+    /// In an array that contains the lists of all rows one after another, with an array of where they end: the column of
+    /// what the lists contain.
+    Ragged(Box<Column>, Box<Variable>),
+    /// Texts that have been read already, and the file of which they were.
+    Texts(Arc<[Option<String>]>, Option<Arc<File>>),
     /// Texts that are computed from an object when they are requested.
     Computed(Box<Node>, Compute),
     /// In an array along some dimensions of a grid, whose points are the rows.
@@ -152,7 +157,10 @@ impl Column {
 
     /// Creates a column with a `mask` of missing values.
     pub(crate) fn masked(values: Variable, mask: Variable) -> Self {
-        Self::new(values.name.clone(), Cells::Masked(Box::new(values), Mask::Stored(Box::new(mask))))
+        Self::new(
+            values.name.clone(),
+            Cells::Masked(Box::new(values), Mask::Stored(Box::new(mask), Arc::default())),
+        )
     }
 
     /// Creates a column whose missing values are known already.
@@ -181,6 +189,12 @@ impl Column {
         Self::new(name, Cells::Element(Arc::clone(records), at.0, (at.1, decoding)))
     }
 
+    /// Creates a column of lists, of which `ends` contains the ends.
+    pub(crate) fn ragged(name: &str, values: Self, ends: Variable) -> Self {
+        let units = values.units.clone();
+        Self::new(name, Cells::Ragged(Box::new(values), Box::new(ends))).in_units(units)
+    }
+
     /// Creates a column of texts that are computed when they are requested.
     pub(crate) fn computed(
         node: &Node,
@@ -191,7 +205,12 @@ impl Column {
 
     /// Creates a column of texts that have been read already.
     pub(crate) fn texts(name: &str, texts: Vec<Option<String>>) -> Self {
-        Self::new(name, Cells::Texts(texts.into()))
+        Self::new(name, Cells::Texts(texts.into(), None))
+    }
+
+    /// As [`texts`](Self::texts), for texts of an object.
+    pub(crate) fn texts_of(node: &Node, name: &str, texts: Vec<Option<String>>) -> Self {
+        Self::new(name, Cells::Texts(texts.into(), Some(Arc::clone(node.file()))))
     }
 
     /// Returns the number of rows, if it is known.
@@ -200,7 +219,8 @@ impl Column {
             Cells::Variable(variable) | Cells::Masked(variable, _) => variable.shape().first().copied(),
             Cells::Block(matrix, _, turned) => matrix.shape().get(usize::from(*turned)).copied(),
             Cells::Field(records, ..) | Cells::Element(records, ..) => Some(records.rows),
-            Cells::Texts(texts) => Some(texts.len() as u64),
+            Cells::Texts(texts, _) => Some(texts.len() as u64),
+            Cells::Ragged(_, ends) => ends.shape().first().copied(),
             _ => None,
         }
     }
@@ -263,7 +283,8 @@ impl Column {
                 let (element, bytes) = fields::item(&element, *inner, &bytes)?;
                 decoding.decode(&element, bytes)
             }
-            Cells::Texts(texts) => Ok(Values::Text(part(texts, first, count)?.to_vec())),
+            Cells::Ragged(values, ends) => lists(values, ends, (first, count)),
+            Cells::Texts(texts, _) => Ok(Values::Text(part(texts, first, count)?.to_vec())),
             Cells::Computed(node, compute) => Ok(Values::Text((compute.0)(node, (first, count))?)),
             Cells::Spread(of) => of.values((first, count)),
             Cells::Places(of) => of.rows((first, count)),
@@ -301,7 +322,7 @@ impl Column {
                 stored(fields::item(&element, *inner, &bytes)?, decoding, None)
             }
             Cells::Spread(of) => of.rows(rows),
-            Cells::Texts(_) | Cells::Computed(..) | Cells::Places(_) => {
+            Cells::Ragged(..) | Cells::Texts(..) | Cells::Computed(..) | Cells::Places(_) => {
                 self.read_beside(records, rows).map(Undecoded::Decoded)
             }
         }
@@ -355,7 +376,7 @@ impl Column {
             }
             Cells::Spread(of) => &of.variable.decoding,
             Cells::Field(_, _, decoding) | Cells::Element(_, _, (_, decoding)) => decoding,
-            Cells::Texts(_) | Cells::Computed(..) | Cells::Places(_) => return None,
+            Cells::Ragged(..) | Cells::Texts(..) | Cells::Computed(..) | Cells::Places(_) => return None,
         };
         match decoding {
             Decoding::Time { units, .. } => Some(units.calendar()),
@@ -402,7 +423,8 @@ impl Column {
             Cells::Spread(of) => decoded(&of.variable.decoding, &of.variable.stored().element),
             Cells::Places(of) if of.spacing.is_some() => "float64".into(),
             Cells::Places(_) => "int64".into(),
-            Cells::Texts(_) | Cells::Computed(..) => "string".into(),
+            Cells::Ragged(..) => crate::variable::type_name(&self.element_for(For::Programs)),
+            Cells::Texts(..) | Cells::Computed(..) => "string".into(),
         }
     }
 }
@@ -410,16 +432,27 @@ impl Column {
 /// Which values of a column are missing.
 #[derive(Clone, Debug)]
 enum Mask {
-    /// Those for which an array in the file is true.
-    Stored(Box<Variable>),
+    /// Those for which an array in the file is true, and whether it is true for any, once this is known.
+    Stored(Box<Variable>, Arc<OnceLock<bool>>),
     /// Those for which this list is true.
     Known(Arc<[bool]>),
 }
 
 impl Mask {
+    /// Returns whether it marks any of so many rows. A mask that cannot be read now fails when the rows are read.
+    fn marks(&self, rows: Option<u64>) -> bool {
+        match self {
+            Self::Known(list) => list.contains(&true),
+            Self::Stored(_, known) => *known.get_or_init(|| match rows.filter(|&rows| rows <= TOGETHER) {
+                Some(rows) => self.read(0, rows).map_or(true, |missing| missing.contains(&true)),
+                None => true,
+            }),
+        }
+    }
+
     fn read(&self, first: u64, count: u64) -> Result<Vec<bool>> {
         match self {
-            Self::Stored(mask) => {
+            Self::Stored(mask, _) => {
                 let truths = mask.read_slab(&rows(mask, (first, count))?)?.numbers()?;
                 Ok(truths.into_iter().map(|truth| truth != 0.0).collect())
             }
@@ -433,6 +466,44 @@ fn part<T>(list: &[T], first: u64, count: u64) -> Result<&[T]> {
     let end = first.checked_add(count).and_then(|end| usize::try_from(end).ok());
     let range = usize::try_from(first).ok().zip(end).and_then(|(from, to)| list.get(from..to));
     range.ok_or_else(|| Error::usage("rows", "are not all in the table"))
+}
+
+/// Reads the lists of some rows: each of them is canonical bytes of a list, whose elements are in one array.
+fn lists(values: &Column, ends: &Variable, (first, count): (u64, u64)) -> Result<Values> {
+    let before = u64::from(first > 0);
+    let known = ends.read_slab(&rows(ends, (first - before, count.saturating_add(before)))?)?; // a bound: checked by the slab
+    let Values::Plain { element, bytes, .. } = known else {
+        return Err(Error::unsupported("ends of lists that are no integers"));
+    };
+    let mut places = Vec::new();
+    if before == 0 {
+        places.push(0u64);
+    }
+    let past = values.rows().unwrap_or(u64::MAX);
+    for datum in sciformats::Decoder::new(&element, &bytes) {
+        let end = datum?.to_i128().and_then(|end| u64::try_from(end).ok());
+        let sound = |end: &u64| places.last().is_none_or(|last| last <= end) && *end <= past;
+        places.push(end.filter(sound).ok_or_else(|| {
+            Error::usage("ends of lists", format!("of {} do not ascend within its values", ends.path()))
+        })?);
+    }
+    let (start, end) = (places.first().copied().unwrap_or(0), places.last().copied().unwrap_or(0));
+    let (element, bytes) = values.read(start, end.saturating_sub(start))?.into_canonical()?; // they ascend
+    let sides: Vec<u64> = values.row_shape().into_iter().filter(|&side| side != 1).collect();
+    let element = match sides.is_empty() {
+        true => element,
+        false => ElementType::Array { element: Box::new(element), shape: sides },
+    };
+    let parts = fields::split(&element, &bytes)?;
+    let mut parts = parts.into_iter();
+    let mut out = Vec::new();
+    for (from, to) in places.iter().zip(places.iter().skip(1)) {
+        out.extend((to - from).to_le_bytes());
+        for part in parts.by_ref().take(usize::try_from(to - from).unwrap_or(usize::MAX)) {
+            out.extend_from_slice(part);
+        }
+    }
+    Ok(Values::plain(ElementType::Vlen(Box::new(element)), out))
 }
 
 /// Records that were read for a column, and that the next column may need too.
@@ -486,7 +557,7 @@ impl Table {
         let rows = variables.first()?.shape().first().copied()?;
         let same = variables.iter().all(|variable| variable.shape().first() == Some(&rows));
         let columns = variables.into_iter().map(Column::variable).collect();
-        same.then(|| Self { path: path.into(), rows, index: Vec::new(), columns })
+        same.then(|| Self { path: path.into(), rows, index: Vec::new(), columns, omitted: Vec::new() })
     }
 
     /// Creates a table with a row for each point of the grid of some variables: the coordinates of the point, of which
@@ -539,7 +610,46 @@ impl Table {
         columns.extend(others.into_iter().map(|(axes, variable)| spread(variable, axes)));
         let all: Vec<usize> = (0..shape.len()).collect();
         let values = variables.into_iter().map(|variable| spread(variable, all.clone())).collect();
-        Some(Self { path: path.into(), rows: grid.rows(), index: columns, columns: values })
+        Some(Self {
+            path: path.into(),
+            rows: grid.rows(),
+            index: columns,
+            columns: values,
+            omitted: Vec::new(),
+        })
+    }
+
+    /// Returns the table with names that differ from each other: those that repeat one are followed by a dot and a number, and
+    /// an index that only has the name of every index gives way to the columns.
+    #[must_use]
+    pub(crate) fn with_distinct_names(mut self) -> Self {
+        let mut known: std::collections::HashSet<String> = std::collections::HashSet::new();
+        let taken = |name: &str| self.columns.iter().any(|column| column.name == name);
+        if let [only] = self.index.as_slice()
+            && matches!(only.name.as_str(), "index" | "")
+            && taken("index")
+        {
+            let mut others = (0..).map(|level: u64| format!("level_{level}"));
+            let free = others.find(|name| !taken(name)).unwrap_or_default();
+            self.index.iter_mut().for_each(|index| index.name.clone_from(&free));
+        }
+        let nameless = matches!(self.index.as_slice(), [only] if only.name.is_empty());
+        if nameless {
+            // It is shown as `index`, which leaves the empty name to the columns.
+            known.insert("index".to_owned());
+        }
+        let index = self.index.iter_mut().filter(|_| !nameless);
+        for column in index.chain(&mut self.columns) {
+            let mut at = 1u64;
+            let mut name = column.name.clone();
+            while known.contains(&name) {
+                name = format!("{}.{at}", column.name);
+                at = at.saturating_add(1); // a bound: there are not so many columns
+            }
+            known.insert(name.clone());
+            column.name = name;
+        }
+        self
     }
 
     /// Returns the grid whose points are the rows, if the table has one.
@@ -567,7 +677,13 @@ impl Table {
         };
         let index = self.index.iter().map(of).collect();
         let columns = self.columns.iter().map(of).collect();
-        Some(Self { path: self.path.clone(), rows: grid.rows(), index, columns })
+        Some(Self {
+            path: self.path.clone(),
+            rows: grid.rows(),
+            index,
+            columns,
+            omitted: self.omitted.clone(),
+        })
     }
 
     /// Reads some columns of `count` rows, starting at `first`. Records that several of these columns belong
@@ -654,7 +770,9 @@ impl Table {
             Cells::Field(records, ..) | Cells::Element(records, ..) => Some(Arc::clone(records.node.file())),
             Cells::Computed(node, _) => Some(Arc::clone(node.file())),
             Cells::Spread(of) => Some(Arc::clone(of.variable.node().file())),
-            Cells::Texts(_) | Cells::Places(_) => None,
+            Cells::Ragged(_, ends) => Some(Arc::clone(ends.node().file())),
+            Cells::Texts(_, file) => file.clone(),
+            Cells::Places(_) => None,
         })
     }
 
@@ -717,8 +835,16 @@ impl Column {
                 }
                 ElementType::Array { element: Box::new(element), shape: inner }
             }
-            Cells::Masked(variable, _) => match variable.element() {
+            Cells::Masked(variable, mask) => match variable.element() {
                 ElementType::F32 | ElementType::F64 => ElementType::F64,
+                // Only integers of 64 bits can be no binary64.
+                element
+                    if whom == For::Programs
+                        && matches!(element, ElementType::Int(8) | ElementType::UInt(8))
+                        && !mask.marks(self.rows()) =>
+                {
+                    element
+                }
                 element if element.is_real() && whom == For::Programs => ElementType::F64,
                 _ => ElementType::Text,
             },
@@ -735,7 +861,8 @@ impl Column {
             Cells::Spread(of) => of.variable.element(),
             Cells::Places(of) if of.spacing.is_some() => ElementType::F64,
             Cells::Places(_) => ElementType::Int(8),
-            Cells::Texts(_) | Cells::Computed(..) => ElementType::Text,
+            Cells::Ragged(values, _) => ElementType::Vlen(Box::new(values.element_for(whom))),
+            Cells::Texts(..) | Cells::Computed(..) => ElementType::Text,
         }
     }
 
@@ -750,6 +877,11 @@ impl Column {
                     crate::values::push_text(&mut bytes, cell.as_deref().unwrap_or_default());
                 }
                 Ok(bytes)
+            }
+            (Values::Plain { element: stored, bytes, missing: Some(missing) }, element)
+                if stored == element && !missing.contains(&true) =>
+            {
+                Ok(bytes.clone())
             }
             _ => Ok(values.into_canonical()?.1),
         }

@@ -60,7 +60,10 @@ impl Undecoded {
             Self::Padded { size, padding, bytes, decoding } => {
                 let mut texts = Vec::new();
                 for text in bytes.chunks_exact(size.max(1)) {
-                    crate::values::push_text(&mut texts, &String::from_utf8_lossy(padding.without(text)));
+                    // The bytes need not be UTF-8.
+                    let text = padding.without(text);
+                    texts.extend((text.len() as u64).to_le_bytes());
+                    texts.extend(text);
                 }
                 decoding.decode(&ElementType::Text, texts)
             }
@@ -467,7 +470,10 @@ pub(crate) fn of_records(
         let read = layout.read(records, &places, rows)?;
         for ((bytes, place), (column, decoding)) in read.into_iter().zip(&places).zip(columns) {
             if let Some(slot) = found.get_mut(column) {
-                *slot = Some(place.undecoded(bytes, decoding.clone()));
+                let found = place.undecoded(bytes, decoding.clone());
+                // Whoever takes bytes of texts takes them for UTF-8.
+                let latin = matches!(decoding, Decoding::Latin1Text { .. });
+                *slot = Some(if latin { Undecoded::Decoded(found.values()?) } else { found });
             }
         }
     }

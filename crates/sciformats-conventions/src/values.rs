@@ -49,6 +49,17 @@ pub(crate) fn push_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend(text.as_bytes());
 }
 
+/// Fails for an integer that no binary64 is equal to.
+fn exact(datum: &Datum<'_>) -> Result<()> {
+    match (datum, datum.to_i128()) {
+        (Datum::Float(..), _) | (_, None) => Ok(()),
+        (_, Some(integer)) if integer as f64 as i128 == integer => Ok(()),
+        (_, Some(integer)) => Err(Error::unsupported(format!(
+            "the integer {integer} among missing values, which no binary64 is equal to,"
+        ))),
+    }
+}
+
 /// Replaces the elements for which `missing` is true.
 fn with_nan(element: ElementType, mut bytes: Vec<u8>, nan: &[u8], missing: &[bool]) -> Values {
     for (place, missing) in bytes.chunks_exact_mut(nan.len()).zip(missing) {
@@ -268,11 +279,15 @@ impl Values {
     ///
     /// # Errors
     ///
-    /// As [`cells`](Self::cells).
+    /// As [`cells`](Self::cells); `Unsupported` if some numbers are marked as missing, and another one is an integer that is
+    /// no binary64.
     pub fn into_canonical(self) -> Result<(ElementType, Vec<u8>)> {
         match self {
             Self::Plain { element, bytes, missing: None } => Ok((element, bytes)),
-            Self::Plain { ref element, .. } if element.is_real() => {
+            Self::Plain { ref element, ref bytes, .. } if element.is_real() => {
+                for datum in Decoder::new(element, bytes) {
+                    exact(&datum?)?;
+                }
                 Ok((ElementType::F64, self.numbers()?.into_iter().flat_map(f64::to_le_bytes).collect()))
             }
             other => {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sciformats::options::Unfolding;
-use sciformats::{ArrayInfo, ElementType, Error, Range, Result, Slab};
+use sciformats::{ArrayInfo, Decoder, ElementType, Error, Range, Result, Slab};
 use sciformats_core::bound;
 use sciformats_core::storage::zeroed;
 
@@ -159,6 +159,39 @@ pub struct Variable {
     held: Option<Arc<[u8]>>,
     missing: Option<Arc<[bool]>>,
     elsewhere: Option<Arc<Elsewhere>>,
+    factors: Option<Arc<Factors>>,
+}
+
+/// Factors of the values at each place along a dimension, and what is added afterwards.
+#[derive(Debug)]
+pub(crate) struct Factors {
+    pub(crate) axis: usize,
+    pub(crate) each: Vec<f64>,
+    pub(crate) offset: f64,
+}
+
+impl Factors {
+    /// Decodes the elements of a selection.
+    fn apply(&self, element: &ElementType, bytes: &[u8], slab: &Slab) -> Result<Values> {
+        let wrong = || Error::usage("factors", "are not those of the dimension");
+        let range = slab.ranges().get(self.axis).ok_or_else(wrong)?;
+        let mut each = Vec::new();
+        for at in 0..range.count {
+            let place = at.checked_mul(range.step).and_then(|far| far.checked_add(range.start));
+            let place = place.and_then(|place| usize::try_from(place).ok());
+            each.push(*place.and_then(|place| self.each.get(place)).ok_or_else(wrong)?);
+        }
+        // How many elements follow each other with the same factor.
+        let run: u64 = slab.shape().iter().skip(self.axis.saturating_add(1)).product(); // a bound of ranks
+        let run = usize::try_from(run).map_err(|_| wrong())?.max(1);
+        let mut out = Vec::new();
+        let factors = each.iter().flat_map(|factor| std::iter::repeat_n(*factor, run)).cycle();
+        for (datum, factor) in Decoder::new(element, bytes).zip(factors) {
+            let stored = datum?.to_f64().ok_or_else(wrong)?;
+            out.extend((stored * factor + self.offset).to_le_bytes());
+        }
+        Ok(Values::plain(ElementType::F64, out))
+    }
 }
 
 impl Variable {
@@ -182,6 +215,7 @@ impl Variable {
             held: None,
             missing: None,
             elsewhere: None,
+            factors: None,
         })
     }
 
@@ -229,6 +263,13 @@ impl Variable {
     #[must_use]
     pub(crate) fn marked(self, missing: impl Iterator<Item = bool>) -> Self {
         Self { missing: Some(missing.collect()), ..self }
+    }
+
+    /// Sets factors of its values, which are stored real numbers; `None` if there are not as many as the dimension is long.
+    pub(crate) fn multiplied(self, factors: Factors) -> Option<Self> {
+        let length = self.dimensions.get(factors.axis)?.length;
+        let fits = factors.each.len() as u64 == length && self.is_stored() && self.info.element.is_real();
+        fits.then(|| Self { factors: Some(Arc::new(factors)), ..self })
     }
 
     /// Sets how stored elements become values. Characters use the last dimension.
@@ -280,6 +321,7 @@ impl Variable {
             held,
             missing: None,
             elsewhere: None,
+            factors: None,
             ..self
         }
     }
@@ -309,6 +351,9 @@ impl Variable {
         if let Some(elsewhere) = &self.elsewhere {
             return self.decoding.element(&elsewhere.element);
         }
+        if self.factors.is_some() {
+            return ElementType::F64;
+        }
         let element = self.decoding.element(&self.info.element);
         if self.missing.is_some() { Values::with_missing(element) } else { element }
     }
@@ -328,7 +373,7 @@ impl Variable {
 
     /// Returns whether its values are not the elements of its array alone.
     fn is_whole(&self) -> bool {
-        self.held.is_some() || self.missing.is_some() || self.elsewhere.is_some()
+        self.held.is_some() || self.missing.is_some() || self.elsewhere.is_some() || self.factors.is_some()
     }
 
     /// Returns how each of its values is computed from the stored element at the same place, if this is all that decoding does.
@@ -455,6 +500,9 @@ impl Variable {
         }
         let mut bytes = Vec::new();
         self.node.file().read(self.node.id(), &stored, &mut bytes)?;
+        if let Some(factors) = &self.factors {
+            return factors.apply(&self.info.element, &bytes, &stored);
+        }
         let values = self.decode(&stored, bytes)?;
         match &self.missing {
             Some(missing) => values.without(&marks(missing, &stored)?),

@@ -102,7 +102,13 @@ fn frame(node: &Node) -> Result<Table> {
         Some(index) => members::length(&index)?,
         None => None,
     };
-    Ok(Table { path: node.path().to_owned(), rows: rows.unwrap_or_default(), index, columns })
+    Ok(Table {
+        path: node.path().to_owned(),
+        rows: rows.unwrap_or_default(),
+        index,
+        columns,
+        omitted: Vec::new(),
+    })
 }
 
 /// Decodes a sparse matrix from its group.
@@ -129,7 +135,13 @@ fn old_frame(node: &Node) -> Result<Option<Table>> {
         let column = Column::field(&records, at, decoding.unwrap_or(Decoding::Stored));
         if name == "index" || name == "_index" { index.push(column) } else { columns.push(column) }
     }
-    Ok(Some(Table { path: node.path().to_owned(), rows: records.rows(), index, columns }))
+    Ok(Some(Table {
+        path: node.path().to_owned(),
+        rows: records.rows(),
+        index,
+        columns,
+        omitted: Vec::new(),
+    }))
 }
 
 impl Convention for AnnData {
@@ -175,6 +187,7 @@ impl Convention for AnnData {
                     let rows = members::length(&values)?.unwrap_or_default();
                     let columns = column(node, node.name())?.into_iter().collect();
                     Some(Meaning::Table(Table {
+                        omitted: Vec::new(),
                         path: node.path().to_owned(),
                         rows,
                         index: Vec::new(),

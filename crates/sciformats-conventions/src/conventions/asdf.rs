@@ -4,7 +4,7 @@
 
 use sciformats::{ElementType, Format, Kind, Object, Result, Value};
 
-use super::{members, plain};
+use super::plain;
 use crate::convention::{Convention, Meaning};
 use crate::dataset::DecodeOptions;
 use crate::decoding::{Decoding, Numbers};
@@ -122,18 +122,28 @@ fn time(node: &Node) -> Result<Option<Variable>> {
     Ok(Some(variable.decoded(Decoding::Time { numbers, units })))
 }
 
-/// Decodes positions on the sky as a table of their angles.
+/// Decodes an object that consists of several arrays of one length as a table of them: the angles of positions on the sky,
+/// and the two numbers of days whose sum is a span of time.
 fn positions(node: &Node) -> Result<Option<Table>> {
+    let days = kind(node).as_deref() == Some("timedelta");
     let (mut columns, mut rows) = (Vec::new(), None);
     for child in node.children()? {
-        let Some(variable) = quantity(&child)? else { continue };
+        let found = match days && matches!(child.name(), "jd1" | "jd2") {
+            true => plain::variable(&child)?.map(|mut part| {
+                part.units = Some("d".into());
+                part
+            }),
+            false => quantity(&child)?,
+        };
+        let Some(variable) = found else { continue };
         let [length] = variable.shape()[..] else { return Ok(None) };
         if *rows.get_or_insert(length) != length {
             return Ok(None);
         }
         columns.push(Column::variable(variable));
     }
-    Ok(rows.map(|rows| Table { path: node.path().to_owned(), rows, index: Vec::new(), columns }))
+    let path = node.path().to_owned();
+    Ok(rows.map(|rows| Table { path, rows, index: Vec::new(), columns, omitted: Vec::new() }))
 }
 
 /// Decodes a column of a table: an array, a time, a quantity, or a node with an array in `data`.
@@ -156,31 +166,60 @@ fn column(node: &Node) -> Result<Option<Variable>> {
     Ok(Some(variable))
 }
 
+/// Returns the elements of a sequence in their order; they are named by their numbers.
+fn elements(sequence: &Node) -> Result<Vec<Node>> {
+    let mut elements = sequence.children()?;
+    let place = |node: &Node| node.name().parse::<usize>().unwrap_or(usize::MAX);
+    sciformats_core::order::sort_by_key(&mut elements, place);
+    Ok(elements)
+}
+
 fn table(node: &Node) -> Result<Option<Table>> {
     let Some(list) = node.child("columns")? else { return Ok(None) };
     let names = match node.child("colnames")? {
-        Some(names) => names
-            .children()?
+        Some(names) => elements(&names)?
             .into_iter()
             .map(|name| Ok(scalar(Some(name))?.unwrap_or_default()))
             .collect::<Result<Vec<_>>>()?,
         None => Vec::new(),
     };
-    let mut columns = Vec::new();
-    let mut rows = 0;
-    for (at, child) in list.children()?.iter().enumerate() {
-        let Some(variable) = column(child)? else { continue };
-        rows = members::length(variable.node())?.unwrap_or(rows);
-        let name = names.get(at).cloned().unwrap_or_else(|| variable.name.clone());
-        // The mask of an array is an attribute of it, with one truth value per element.
-        let mask = if variable.shape().len() == 1 { variable.node().numbers("mask")? } else { None };
-        let column = match mask {
-            Some(mask) => Column::marked(variable, mask.iter().map(|truth| *truth != 0.0)),
-            None => Column::variable(variable),
+    let mut found = Vec::new();
+    let mut omitted = Vec::new();
+    for (at, child) in elements(&list)?.iter().enumerate() {
+        let named = |own: &str| names.get(at).cloned().unwrap_or_else(|| own.to_owned());
+        if let Some(variable) = column(child)?.filter(|variable| !variable.dimensions.is_empty()) {
+            let name = named(&variable.name);
+            // The mask of an array is an attribute of it, with one truth value per element.
+            let mask = if variable.shape().len() == 1 { variable.node().numbers("mask")? } else { None };
+            let column = match mask {
+                Some(mask) => Column::marked(variable, mask.iter().map(|truth| *truth != 0.0)),
+                None => Column::variable(variable),
+            };
+            found.push(column.renamed(name));
+            continue;
+        }
+        let name = named(child.name());
+        let parts = match kind(child).as_deref() {
+            Some("skycoord" | "timedelta") => positions(child)?,
+            _ => None,
         };
-        columns.push(column.renamed(name));
+        match parts {
+            Some(parts) => found.extend(parts.columns.into_iter().map(|part| {
+                let name = format!("{name}.{}", part.name);
+                part.renamed(name)
+            })),
+            None => {
+                let what = child.tag().unwrap_or_else(|| "no array".to_owned());
+                omitted.push((name, format!("it is {what}, which has no values along the rows")));
+            }
+        }
     }
-    Ok(Some(Table { path: node.path().to_owned(), rows, index: Vec::new(), columns }))
+    let rows = found.first().and_then(Column::rows).unwrap_or_default();
+    let (columns, others): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|column| column.rows() == Some(rows));
+    omitted.extend(others.into_iter().map(|column| (column.name, format!("it does not have {rows} rows"))));
+    let table = Table { path: node.path().to_owned(), rows, index: Vec::new(), columns, omitted };
+    Ok(Some(table.with_distinct_names()))
 }
 
 impl Convention for Asdf {
@@ -208,7 +247,7 @@ impl Convention for Asdf {
         Ok(match kind(node).as_deref() {
             Some("quantity" | "latitude" | "longitude" | "angle") => quantity(node)?.map(Meaning::from),
             Some("time") => time(node)?.map(Meaning::from),
-            Some("skycoord") => positions(node)?.map(Meaning::Table),
+            Some("skycoord" | "timedelta") => positions(node)?.map(Meaning::Table),
             Some("table") => table(node)?.map(Meaning::Table),
             Some("column") => column(node)?.map(Meaning::from),
             _ if node.kind()? == Kind::Array && node.has("mask")? => array(node)?.map(Meaning::from),
@@ -290,6 +329,30 @@ sky: !<tag:astropy.org:astropy/coordinates/skycoord-1.0.0>
   dec: !<tag:astropy.org:astropy/coordinates/latitude-1.1.0>
     value: !core/ndarray-1.0.0 {data: [-45.0, 0.0], datatype: float64, shape: [2]}
     unit: deg
+wide: !<tag:astropy.org:astropy/table/table-1.0.0>
+  colnames: [c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, at, span, gone]
+  columns:
+  - !core/column-1.0.0 {name: n, data: !core/ndarray-1.0.0 {data: [0, 0], datatype: int64, shape: [2]}}
+  - !core/column-1.0.0 {name: n, data: !core/ndarray-1.0.0 {data: [1, 0], datatype: int64, shape: [2]}}
+  - !core/column-1.0.0 {name: n, data: !core/ndarray-1.0.0 {data: [2, 0], datatype: int64, shape: [2]}}
+  - !core/column-1.0.0 {name: n, data: !core/ndarray-1.0.0 {data: [3, 0], datatype: int64, shape: [2]}}
+  - !core/column-1.0.0 {name: n, data: !core/ndarray-1.0.0 {data: [4, 0], datatype: int64, shape: [2]}}
+  - !core/column-1.0.0 {name: n, data: !core/ndarray-1.0.0 {data: [5, 0], datatype: int64, shape: [2]}}
+  - !core/column-1.0.0 {name: n, data: !core/ndarray-1.0.0 {data: [6, 0], datatype: int64, shape: [2]}}
+  - !core/column-1.0.0 {name: n, data: !core/ndarray-1.0.0 {data: [7, 0], datatype: int64, shape: [2]}}
+  - !core/column-1.0.0 {name: n, data: !core/ndarray-1.0.0 {data: [8, 0], datatype: int64, shape: [2]}}
+  - !core/column-1.0.0 {name: n, data: !core/ndarray-1.0.0 {data: [9, 0], datatype: int64, shape: [2]}}
+  - !core/column-1.0.0 {name: n, data: !core/ndarray-1.0.0 {data: [10, 0], datatype: int64, shape: [2]}}
+  - !<tag:astropy.org:astropy/coordinates/skycoord-1.0.0>
+    frame: icrs
+    ra: !<tag:astropy.org:astropy/coordinates/longitude-1.1.0>
+      value: !core/ndarray-1.0.0 {data: [10.5, 359.0], datatype: float64, shape: [2]}
+      unit: deg
+  - !<tag:astropy.org:astropy/time/timedelta-1.2.0>
+    format: jd
+    jd1: !core/ndarray-1.0.0 {data: [1.0, 2.0], datatype: float64, shape: [2]}
+    jd2: !core/ndarray-1.0.0 {data: [0.25, 0.5], datatype: float64, shape: [2]}
+  - !<tag:example.org:model-1.0.0> {slope: 2}
 ...
 ";
 
@@ -353,6 +416,12 @@ sky: !<tag:astropy.org:astropy/coordinates/skycoord-1.0.0>
         assert_eq!((stars.rows, stars.columns[0].name.as_str()), (3, "count"));
         assert_eq!(read(&stars.columns[0]), [Some("1".to_owned()), None, Some("3".to_owned())]);
         assert_eq!(read(&stars.columns[1])[1].as_deref(), Some("2017-09-04T12:00:00"));
+        let wide = data.table("/wide").unwrap();
+        let names: Vec<&str> = wide.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names[9..], ["c9", "c10", "at.ra", "span.jd1", "span.jd2"]);
+        assert_eq!(wide.columns[10].read(0, 1).unwrap().numbers().unwrap(), [10.0]);
+        assert_eq!(wide.columns[13].units.as_deref(), Some("d"));
+        assert!(wide.omitted[0].0 == "gone" && wide.omitted[0].1.contains("model"), "{:?}", wide.omitted);
         let sky = data.table("/sky").unwrap();
         assert_eq!((sky.rows, sky.columns.len(), sky.columns[0].name.as_str()), (2, 2, "ra"));
         assert_eq!(sky.columns[1].read(0, 2).unwrap().numbers().unwrap(), [-45.0, 0.0]);

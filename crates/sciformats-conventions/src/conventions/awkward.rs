@@ -21,6 +21,7 @@ pub(crate) fn array(node: &Node) -> Result<Option<Meaning>> {
     let (Some(_), Some(rows)) = (form(node)?, node.number("length")?) else { return Ok(None) };
     let columns = vec![Column::computed(node, cells)];
     Ok(Some(Meaning::Table(Table {
+        omitted: Vec::new(),
         path: node.path().to_owned(),
         rows: rows as u64,
         index: Vec::new(),

@@ -52,3 +52,30 @@ impl Convention for Loom {
             .with("/col_attrs", "attributes of each cell"))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use sciformats::memory::{Memory, array, texts};
+    use sciformats::{File, Format};
+
+    use crate::Dataset;
+
+    #[test]
+    fn attributes_with_several_values_per_cell_are_columns() {
+        let mut tree = Memory::new(Format::Hdf5);
+        let root = tree.root();
+        tree.array(root, "matrix", array::<f32>(&[1, 2], &[1.0, 2.0]));
+        tree.group(root, "row_attrs");
+        let cells = tree.group(root, "col_attrs");
+        tree.array(cells, "CellID", texts(&[2], &["c1", "c2"]));
+        tree.array(cells, "pca", array::<f32>(&[2, 2], &[0.5, 1.5, 2.5, 3.5]));
+        tree.array(cells, "total", array::<i32>(&[2], &[7, 8]));
+        tree.array(cells, "other", array::<i32>(&[3], &[7, 8, 9]));
+        let table = Dataset::new(File::from(tree)).table("/col_attrs").unwrap();
+        let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!((names, table.index[0].name.as_str()), (vec!["pca", "total"], "CellID"));
+        assert_eq!(table.columns[0].row_shape(), [2]);
+        assert_eq!(table.omitted.len(), 1);
+    }
+}

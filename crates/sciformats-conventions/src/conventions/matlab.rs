@@ -303,7 +303,13 @@ fn cells(node: &Node) -> Result<Option<Meaning>> {
         return Ok(plain::variable(node)?.map(|variable| variable.reversed().into()));
     };
     let columns = vec![Column::computed(node, of_cells)];
-    Ok(Some(Meaning::Table(Table { path: node.path().to_owned(), rows, index: Vec::new(), columns })))
+    Ok(Some(Meaning::Table(Table {
+        path: node.path().to_owned(),
+        rows,
+        index: Vec::new(),
+        columns,
+        omitted: Vec::new(),
+    })))
 }
 
 /// Decodes a structure as a table. If all fields are lists of equal length, they are its columns, because
@@ -313,7 +319,7 @@ fn structure(group: &Node, budget: &mut Budget) -> Result<Option<Meaning>> {
     let children = mcos::fields(group)?;
     let of = |columns: Vec<Column>, rows| {
         let path = group.path().to_owned();
-        Some(Meaning::Table(Table { path, rows, index: Vec::new(), columns }))
+        Some(Meaning::Table(Table { path, rows, index: Vec::new(), columns, omitted: Vec::new() }))
     };
     if let Some((rows, columns)) = lists(&children, budget)? {
         return Ok(of(columns, rows));

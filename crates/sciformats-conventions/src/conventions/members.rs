@@ -19,8 +19,8 @@ pub(crate) fn length(node: &Node) -> Result<Option<u64>> {
     }
 }
 
-/// Returns a table whose columns are the one-dimensional arrays in a group that have the most frequent
-/// length; `decode` decodes each of them.
+/// Returns a table whose columns are the arrays in a group that have the most frequent number of rows; `decode` decodes each
+/// of them. The fields of records are columns too.
 pub(crate) fn table(
     group: &Node,
     index: &[&str],
@@ -29,23 +29,32 @@ pub(crate) fn table(
     if group.kind()? != Kind::Group {
         return Ok(None);
     }
-    let mut found = Vec::new();
+    let (mut found, mut omitted): (Vec<Column>, Vec<(String, String)>) = (Vec::new(), Vec::new());
     for child in group.children()? {
         if child.kind()? != Kind::Array {
+            omitted.push((child.name().to_owned(), "it is no array".to_owned()));
             continue;
         }
-        if let Some(variable) = plain::variable(&child)?.filter(|variable| variable.dimensions.len() == 1) {
-            found.push(decode(&child, variable)?);
+        if let Some(records) = plain::records(&child)? {
+            let named = |column: Column| {
+                let name = format!("{}.{}", child.name(), column.name);
+                column.renamed(name)
+            };
+            found.extend(records.columns.into_iter().map(named));
+            continue;
+        }
+        match plain::variable(&child)?.filter(|variable| !variable.dimensions.is_empty()) {
+            Some(variable) => found.push(Column::variable(decode(&child, variable)?)),
+            None => omitted.push((child.name().to_owned(), "it has no rows".to_owned())),
         }
     }
-    let lengths: Vec<u64> =
-        found.iter().map(|variable| variable.shape().first().copied().unwrap_or_default()).collect();
+    let lengths: Vec<u64> = found.iter().filter_map(Column::rows).collect();
     let most =
         lengths.iter().max_by_key(|length| lengths.iter().filter(|other| other == length).count()).copied();
     let Some(rows) = most else { return Ok(None) };
-    found.retain(|variable| variable.shape() == [rows]);
-    let (named, others) =
-        found.into_iter().partition::<Vec<_>, _>(|variable| index.contains(&variable.name.as_str()));
-    let columns = |variables: Vec<Variable>| variables.into_iter().map(Column::variable).collect();
-    Ok(Some(Table { path: group.path().to_owned(), rows, index: columns(named), columns: columns(others) }))
+    let (found, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|column| column.rows() == Some(rows));
+    omitted.extend(others.into_iter().map(|column| (column.name, format!("it does not have {rows} rows"))));
+    let (index, columns) =
+        found.into_iter().partition::<Vec<_>, _>(|column| index.contains(&column.name.as_str()));
+    Ok(Some(Table { path: group.path().to_owned(), rows, index, columns, omitted }.with_distinct_names()))
 }

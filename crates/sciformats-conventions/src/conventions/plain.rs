@@ -105,7 +105,13 @@ pub(crate) fn records(node: &Node) -> Result<Option<Table>> {
     let Some(records) = Records::of(node)? else { return Ok(None) };
     let columns =
         (0..records.fields().len()).map(|at| Column::field(&records, at, Decoding::Stored)).collect();
-    Ok(Some(Table { path: node.path().to_owned(), rows: records.rows(), index: Vec::new(), columns }))
+    Ok(Some(Table {
+        path: node.path().to_owned(),
+        rows: records.rows(),
+        index: Vec::new(),
+        columns,
+        omitted: Vec::new(),
+    }))
 }
 
 impl Convention for Plain {

@@ -2,7 +2,9 @@
 //!
 //! Source: "`PyTables` file format" of its users' guide. Every object has `CLASS` and `VERSION`; truth values are bit fields.
 
-use sciformats::{ElementType, Kind, Result};
+use std::sync::Arc;
+
+use sciformats::{ElementType, Kind, Name, Result};
 
 use super::plain;
 use crate::convention::{Convention, Meaning};
@@ -31,10 +33,66 @@ fn atom(element: &ElementType) -> Decoding {
     }
 }
 
-/// Decodes any array of `PyTables`, in which truth values are bits.
+/// Returns the type of elements in which truth values are bits, at any depth; their canonical bytes are the same.
+fn with_truths(element: &ElementType) -> ElementType {
+    match element {
+        ElementType::Bits(1) => ElementType::Bool,
+        ElementType::Array { element, shape } => {
+            ElementType::Array { element: Box::new(with_truths(element)), shape: shape.clone() }
+        }
+        ElementType::Vlen(element) => ElementType::Vlen(Box::new(with_truths(element))),
+        ElementType::Compound(fields) => ElementType::Compound(
+            fields.iter().map(|(name, field)| (name.clone(), with_truths(field))).collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+/// The largest number of elements of one field that become columns.
+const WIDEST: u64 = 1 << 12;
+
+/// Decodes a field of a table. Each moment of several in one row becomes a column: `when[0]`.
+fn columns(
+    records: &Arc<Records>,
+    (at, (name, element)): (usize, &(Name, ElementType)),
+    into: &mut Vec<Column>,
+) {
+    if let ElementType::Array { element: inner, shape } = element
+        && matches!(**inner, ElementType::Time(4 | 8))
+    {
+        let all = shape.iter().try_fold(1u64, |all, &side| all.checked_mul(side)).unwrap_or(u64::MAX);
+        if all <= WIDEST {
+            let decoding = atom(inner);
+            into.extend((0..all).map(|place| {
+                let mut rest = place;
+                let mut places = Vec::new();
+                for &side in shape.iter().rev() {
+                    places.insert(0, (rest % side.max(1)).to_string());
+                    rest /= side.max(1);
+                }
+                let name = format!("{}[{}]", name.shown(), places.join(", "));
+                Column::element(&name, records, (at, place), decoding.clone())
+            }));
+            return;
+        }
+    }
+    into.push(Column::field(records, at, nested(element)));
+}
+
+/// As [`atom`], for elements that may contain others.
+fn nested(element: &ElementType) -> Decoding {
+    let inside =
+        matches!(element, ElementType::Array { .. } | ElementType::Compound(_) | ElementType::Vlen(_));
+    let known = atom(element);
+    let truths = with_truths(element);
+    if inside && known == Decoding::Stored && truths != *element { Decoding::As(truths) } else { known }
+}
+
+/// Decodes any array of `PyTables`, in which truth values are bits. Texts of any length are lists of codes.
 fn array(node: &Node) -> Result<Option<Variable>> {
+    let codes = matches!(node.text("PSEUDOATOM")?.as_deref(), Some("vlstring" | "vlunicode"));
     Ok(plain::variable(node)?.map(|variable| {
-        let decoding = atom(&variable.stored().element);
+        let decoding = if codes { Decoding::Codes } else { nested(&variable.stored().element) };
         variable.decoded(decoding)
     }))
 }
@@ -50,11 +108,19 @@ impl Convention for PyTables {
         match node.text("CLASS")?.as_deref() {
             Some("TABLE") => {
                 let Some(records) = Records::of(node)? else { return Ok(None) };
-                let column =
-                    |(at, (_, element)): (usize, &(_, _))| Column::field(&records, at, atom(element));
-                let columns = records.fields().iter().enumerate().map(column).collect();
-                let table =
-                    Table { path: node.path().to_owned(), rows: records.rows(), index: Vec::new(), columns };
+                let mut columns = Vec::new();
+                records
+                    .fields()
+                    .iter()
+                    .enumerate()
+                    .for_each(|field| self::columns(&records, field, &mut columns));
+                let table = Table {
+                    path: node.path().to_owned(),
+                    rows: records.rows(),
+                    index: Vec::new(),
+                    columns,
+                    omitted: Vec::new(),
+                };
                 Ok(Some(Meaning::Table(table)))
             }
             Some("ARRAY" | "CARRAY" | "EARRAY" | "VLARRAY") => Ok(array(node)?.map(Meaning::from)),
@@ -82,5 +148,42 @@ impl Convention for PyTables {
             }
         }
         Ok(outline)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use sciformats::memory::{Memory, MemoryArray, texts};
+    use sciformats::{ArrayInfo, ElementType, File, Format};
+
+    use crate::Dataset;
+
+    #[test]
+    fn fields_with_several_moments_or_truth_values() {
+        let pair = |element| ElementType::Array { element: Box::new(element), shape: vec![2] };
+        let element = ElementType::Compound(vec![
+            ("mt".into(), pair(ElementType::Time(8))),
+            ("ok".into(), pair(ElementType::Bits(1))),
+        ]);
+        let mut bytes = Vec::new();
+        // Half a second before and after 1970: microseconds, and seconds.
+        for (micros, seconds) in [(-500_000i32, 0i32), (500_000, 0)] {
+            bytes.extend(micros.to_le_bytes());
+            bytes.extend(seconds.to_le_bytes());
+        }
+        bytes.extend([1, 0]);
+        let mut tree = Memory::new(Format::Hdf5);
+        tree.attribute(tree.root(), "PYTABLES_FORMAT_VERSION", texts(&[], &["2.1"]));
+        let table = tree.array(tree.root(), "t", MemoryArray { info: ArrayInfo::new(element, [1]), bytes });
+        tree.attribute(table, "CLASS", texts(&[], &["TABLE"]));
+        let table = Dataset::new(File::from(tree)).table("/t").unwrap();
+        let of = |at: usize| {
+            let column = &table.columns[at];
+            (column.name.clone(), column.read(0, 1).unwrap().cells().unwrap().remove(0).unwrap())
+        };
+        assert_eq!(of(0), ("mt[0]".to_owned(), "1969-12-31T23:59:59.500000".to_owned()));
+        assert_eq!(of(1), ("mt[1]".to_owned(), "1970-01-01T00:00:00.500000".to_owned()));
+        assert_eq!(of(2), ("ok".to_owned(), "[true, false]".to_owned()));
     }
 }

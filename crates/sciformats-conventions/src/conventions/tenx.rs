@@ -63,7 +63,8 @@ impl Convention for TenX {
             let Some(variable) = plain::variable(node)? else { return Ok(None) };
             let rows = variable.shape().first().copied().unwrap_or_default();
             let columns = vec![Column::variable(variable)];
-            let table = Table { path: node.path().to_owned(), rows, index: Vec::new(), columns };
+            let table =
+                Table { path: node.path().to_owned(), rows, index: Vec::new(), columns, omitted: Vec::new() };
             return Ok(Some(Meaning::Table(table)));
         }
         Ok(None)

@@ -39,7 +39,7 @@ pub enum Decoding {
         units: TimeUnits,
     },
     /// The elements have eight bytes: the upper half counts seconds since the start of 1970, and the lower half
-    /// microseconds.
+    /// microseconds, both with a sign.
     SecondsAndMicroseconds,
     /// The last dimension consists of characters that form a text: bytes of UTF-8, or units of UTF-16.
     Characters,
@@ -52,6 +52,13 @@ pub enum Decoding {
         /// The text that means a missing value.
         missing: String,
     },
+    /// The values are texts whose bytes are characters of Latin-1 (ISO 8859-1); one of the texts may mean a missing value.
+    Latin1Text {
+        /// The text that means a missing value.
+        missing: Option<String>,
+    },
+    /// The elements are lists of the codes of characters: bytes of UTF-8, or code points of Unicode with four bytes.
+    Codes,
     /// The elements are indices into a list of names; any other index means a missing value.
     Categories {
         /// The names.
@@ -154,6 +161,24 @@ impl Decoding {
                 let cells = Values::plain(element.clone(), bytes).cells()?;
                 Values::Text(cells.into_iter().map(|cell| cell.filter(|text| text != missing)).collect())
             }
+            Self::Latin1Text { missing } => {
+                let mut texts = Vec::new();
+                for datum in Decoder::new(element, &bytes) {
+                    let (Datum::Text(text) | Datum::Bytes(text)) = datum? else {
+                        return Err(Error::unsupported(format!("texts of Latin-1 of the type {element}")));
+                    };
+                    let text: String = text.iter().map(|&byte| char::from(byte)).collect();
+                    texts.push(Some(text).filter(|text| Some(text) != missing.as_ref()));
+                }
+                Values::Text(texts)
+            }
+            Self::Codes => {
+                let mut texts = Vec::new();
+                for datum in Decoder::new(element, &bytes) {
+                    texts.push(Some(of_codes(element, &datum?)?));
+                }
+                Values::Text(texts)
+            }
             Self::Categories { names, ordered } => {
                 let mut codes = Vec::new();
                 for datum in Decoder::new(element, &bytes) {
@@ -182,12 +207,35 @@ impl Decoding {
     }
 }
 
+/// Returns the text that a list of codes forms.
+fn of_codes(element: &ElementType, datum: &Datum<'_>) -> Result<String> {
+    let wrong = || Error::unsupported(format!("codes of characters of the type {element}"));
+    let Datum::List(list) = datum else { return Err(wrong()) };
+    let codes =
+        list.iter().map(|code| code.to_i128().and_then(|code| u32::try_from(code).ok()).ok_or_else(wrong));
+    let codes = codes.collect::<Result<Vec<u32>>>()?;
+    let bytes: Option<Vec<u8>> = match element {
+        ElementType::Vlen(of) if of.size() == Some(1) => {
+            codes.iter().map(|&code| u8::try_from(code).ok()).collect()
+        }
+        _ => None,
+    };
+    Ok(match bytes {
+        Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        None => codes
+            .into_iter()
+            .map(|code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect(),
+    })
+}
+
 /// Decodes moments from their halves, which are in the little-endian order of canonical bytes.
 fn halves(bytes: &[u8]) -> Vec<Option<DateTime>> {
     let moment = |eight: &[u8]| {
         let (lower, upper) = eight.split_at_checked(4)?;
         let seconds = i32::from_le_bytes(upper.try_into().ok()?);
-        let micros = u32::from_le_bytes(lower.try_into().ok()?);
+        // A fraction has the sign of the number: half a second before 1970 is -500000 microseconds.
+        let micros = i32::from_le_bytes(lower.try_into().ok()?);
         let nanoseconds = i128::from(seconds) * 1_000_000_000 + i128::from(micros) * 1_000;
         DateTime::at(Calendar::ProlepticGregorian, nanoseconds)
     };
@@ -217,4 +265,42 @@ fn times(numbers: &Numbers, units: &TimeUnits, bytes: &[u8]) -> Result<Vec<Optio
     wide.to.get_or_insert(ElementType::F64);
     let values = Values::plain(wide.element().clone(), wide.decode(bytes)?).numbers()?;
     Ok(values.into_iter().map(|value| units.moment(value)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_before_1970_have_negative_fractions() {
+        let halves = |seconds: i32, micros: i32| {
+            let bytes = [micros.to_le_bytes(), seconds.to_le_bytes()].concat();
+            Decoding::SecondsAndMicroseconds.decode(&ElementType::Time(8), bytes).unwrap().cells().unwrap()
+        };
+        assert_eq!(halves(0, -500_000), [Some("1969-12-31T23:59:59.500000".to_owned())]);
+        assert_eq!(halves(-1, -250_000), [Some("1969-12-31T23:59:58.750000".to_owned())]);
+        assert_eq!(halves(1, 500_000), [Some("1970-01-01T00:00:01.500000".to_owned())]);
+    }
+
+    #[test]
+    fn bytes_of_latin_1_and_lists_of_codes_are_texts() {
+        let mut bytes = Vec::new();
+        for text in [&b"gr\xf6\xdfe"[..], b"nan"] {
+            bytes.extend((text.len() as u64).to_le_bytes());
+            bytes.extend(text);
+        }
+        let latin = Decoding::Latin1Text { missing: Some("nan".into()) };
+        let cells = latin.decode(&ElementType::Text, bytes).unwrap().cells().unwrap();
+        assert_eq!(cells, [Some("größe".to_owned()), None]);
+        let codes = |width: u16, text: &[u32]| {
+            let mut bytes = (text.len() as u64).to_le_bytes().to_vec();
+            for code in text {
+                bytes.extend(code.to_le_bytes().iter().take(usize::from(width)));
+            }
+            let element = ElementType::Vlen(Box::new(ElementType::UInt(width)));
+            Decoding::Codes.decode(&element, bytes).unwrap().cells().unwrap()
+        };
+        assert_eq!(codes(1, &[0x61, 0xc3, 0xa9]), [Some("aé".to_owned())]);
+        assert_eq!(codes(4, &[0x61, 0x1f600]), [Some("a😀".to_owned())]);
+    }
 }

@@ -32,6 +32,9 @@ pub struct Numbers {
     pub to: Option<ElementType>,
     /// The factor of stored values.
     pub scale: Option<f64>,
+    /// Whether integers of 64 bits are divided by the reciprocal of the factor, which is an integer, instead of being
+    /// multiplied by the factor, which is rounded: 60000000000 nanoseconds are exactly 60 seconds then.
+    pub divides: bool,
     /// The number that is added afterwards.
     pub offset: Option<f64>,
     /// Stored values that mean a missing value.
@@ -207,7 +210,15 @@ impl Kernel<'_> {
 impl Numbers {
     /// Creates numbers that are not packed.
     pub fn new(from: ElementType) -> Self {
-        Self { from, to: None, scale: None, offset: None, fill: Vec::new(), valid: (None, None) }
+        Self {
+            from,
+            to: None,
+            scale: None,
+            divides: false,
+            offset: None,
+            fill: Vec::new(),
+            valid: (None, None),
+        }
     }
 
     /// Returns the type of the values.
@@ -253,6 +264,17 @@ impl Numbers {
         }
         if self.to.is_none() {
             out.copy_from_slice(bytes);
+            return Ok(());
+        }
+        if let (true, Some(scale), ElementType::Int(8), Some(ElementType::F64)) =
+            (self.divides, self.scale, &self.from, &self.to)
+        {
+            let by = (1.0 / scale).round();
+            for (count, out) in i64::each(bytes).zip(out.as_chunks_mut::<8>().0) {
+                let count = count as f64;
+                let value = if self.fill.contains(&count) { f64::NAN } else { count / by };
+                *out = value.to_le_bytes();
+            }
             return Ok(());
         }
         let mut kernel = Kernel { numbers: self, out };
@@ -333,6 +355,17 @@ mod tests {
         (numbers.scale, numbers.offset) = (Some(f64::from(0.1f32)), Some(f64::from(273.15f32)));
         let found = floats(&numbers.decode(&12_345i32.to_le_bytes()).unwrap());
         assert_eq!(found, [12_345f32 * 0.1f32 + 273.15f32]);
+    }
+
+    #[test]
+    fn spans_are_divided_and_rounded_once() {
+        let mut numbers = Numbers::new(ElementType::Int(8));
+        (numbers.scale, numbers.divides, numbers.fill) = (Some(1e-9), true, vec![i64::MIN as f64]);
+        numbers.to = Some(ElementType::F64);
+        let stored: Vec<u8> =
+            [60_000_000_000i64, 240_000_000_000, i64::MIN].iter().flat_map(|n| n.to_le_bytes()).collect();
+        let found: Vec<f64> = f64::each(&numbers.decode(&stored).unwrap()).collect();
+        assert!(found[..2] == [60.0, 240.0] && found[2].is_nan());
     }
 
     #[test]

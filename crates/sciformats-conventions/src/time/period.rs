@@ -19,6 +19,10 @@ pub enum Period {
     Quarter,
     /// A month.
     Month,
+    /// A week that ends with a day, of which 0 is a Monday.
+    Week(u8),
+    /// A day from Monday to Friday; others are not counted.
+    BusinessDay,
     /// A day.
     Day,
     /// An hour.
@@ -47,6 +51,10 @@ impl Period {
             Some((month.div_euclid(12).checked_add(1970)?, month.rem_euclid(12)))
         };
         let long = 86_400_000_000_000i128;
+        let date = |day: i64| -> Option<String> {
+            let moment = DateTime::at(Calendar::ProlepticGregorian, i128::from(day) * long)?;
+            Some(format!("{:04}-{:02}-{:02}", moment.year, moment.month, moment.day))
+        };
         let nanoseconds = match self {
             Self::Year => return Some(format!("{:04}", ordinal.checked_add(1970)?)),
             Self::Quarter => {
@@ -56,6 +64,20 @@ impl Period {
             Self::Month => {
                 let (year, month) = months(1)?;
                 return Some(format!("{year:04}-{:02}", month + 1));
+            }
+            Self::Week(end) => {
+                // Week 0 of those that end with a Sunday ended on 1969-12-28, and the others end on the days after it.
+                let last = ordinal
+                    .checked_mul(7)?
+                    .checked_add(i64::from((u32::from(end) + 1) % 7))?
+                    .checked_sub(4)?;
+                return Some(format!("{}/{}", date(last.checked_sub(6)?)?, date(last)?));
+            }
+            Self::BusinessDay => {
+                let since = ordinal.checked_add(3)?;
+                return date(
+                    since.div_euclid(5).checked_mul(7)?.checked_add(since.rem_euclid(5))?.checked_sub(3)?,
+                );
             }
             Self::Day => long,
             Self::Hour => long / 24,
@@ -90,6 +112,12 @@ mod tests {
             (Period::Year, 31, "2001"),
             (Period::Quarter, 126, "2001Q3"),
             (Period::Month, -1, "1969-12"),
+            (Period::Week(6), 1, "1969-12-29/1970-01-04"),
+            (Period::Week(2), 0, "1969-12-25/1969-12-31"),
+            (Period::Week(3), 0, "1969-12-26/1970-01-01"),
+            (Period::Week(5), -3, "1969-12-07/1969-12-13"),
+            (Period::BusinessDay, -1, "1969-12-31"),
+            (Period::BusinessDay, 2, "1970-01-05"),
             (Period::Day, 11_504, "2001-07-01"),
             (Period::Hour, 276_101, "2001-07-01 05:00"),
             (Period::Minute, -1, "1969-12-31 23:59"),

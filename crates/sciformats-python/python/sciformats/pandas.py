@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from sciformats import _tables
@@ -70,5 +71,6 @@ def frame_of(table: Any) -> pandas.DataFrame:
                 frame[name] = frame[name].astype(object)
         frame = frame.set_index(index if len(index) > 1 else index[0])
         # pandas has no name where a file must have one.
-        frame.index.names = [None if name in ("_index", "index", "") else name for name in frame.index.names]
+        none = re.compile(r"_?index|level_\d+|")
+        frame.index.names = [None if none.fullmatch(name) else name for name in frame.index.names]
     return frame

@@ -7,8 +7,8 @@ use std::path::Path;
 use sciformats::model::write_text;
 use sciformats::storage::{Durability, Replacement, WriteAt};
 use sciformats::walk::{Found, breadth_first};
-use sciformats::{ElementType, Error, Object, Selection};
-use sciformats_conventions::{Dataset, Meaning, Variable};
+use sciformats::{Datum, ElementType, Error, FloatKind, Object, Selection};
+use sciformats_conventions::{Dataset, Dimension, Meaning, Variable};
 use sciformats_convert::compare::Pattern;
 use sciformats_convert::numpy::{self, Fixed};
 
@@ -86,8 +86,9 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
     }
     let place = args.files.place();
     let data = Dataset::new(session.open_whole(input)?);
-    let paths = chosen(&data, args);
-    let paths = if target == Target::Csv { of_one_shape(&data, paths) } else { Ok(paths) };
+    let paths = selected(&data, args, target != Target::Csv);
+    let paths =
+        if target == Target::Csv { of_one_shape(&data, paths, !args.select.is_empty()) } else { Ok(paths) };
     let paths = paths.map_err(|why| Failure::Refused(format!("{}: {why}", input.display())))?;
     if paths.is_empty() {
         return Err(Failure::Refused(format!("{}: no array or table is selected", input.display())));
@@ -99,7 +100,8 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
         session.doubt(input, &thing);
         things.push((path.clone(), thing));
     }
-    let losses = if target == Target::Npz { lost(&mut things) } else { Vec::new() };
+    let mut losses = if target == Target::Npz { lost(&mut things) } else { Vec::new() };
+    left_out(&things, &mut losses);
     let mut out = session.text();
     told(&mut out, &losses, session)?;
     let stopped = !losses.is_empty() && !args.lossy;
@@ -122,6 +124,11 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
 /// Returns the arrays, tables and sparse matrices that are selected, or all of them. The parts of a table and of a
 /// sparse matrix are not listed.
 pub(super) fn chosen(data: &Dataset, args: &Convert) -> Vec<String> {
+    selected(data, args, true)
+}
+
+/// As [`chosen`]; `apart` says whether the arrays that a table leaves out are listed, because they have other shapes.
+fn selected(data: &Dataset, args: &Convert, apart: bool) -> Vec<String> {
     let patterns: Vec<Pattern> = args.select.iter().map(|text| Pattern::from(text.as_str())).collect();
     let selected = |path: &str| {
         let ends = path.match_indices('/').map(|(at, _)| at).filter(|&at| at > 0).chain([path.len()]);
@@ -130,10 +137,12 @@ pub(super) fn chosen(data: &Dataset, args: &Convert) -> Vec<String> {
     };
     let mut paths = Vec::new();
     let mut wholes: Vec<String> = Vec::new();
+    let mut alone: Vec<String> = Vec::new();
     let file = data.file();
     let _ = breadth_first(file.source(), ("/", file.source().root()), file.limits(), &mut |entry| {
         let Found::Object(id, object) = &entry.what else { return ControlFlow::Continue(()) };
-        if wholes.iter().any(|whole| entry.path.starts_with(whole.as_str())) {
+        let within = wholes.iter().any(|whole| entry.path.starts_with(whole.as_str()));
+        if within && !alone.contains(&entry.path) {
             return ControlFlow::Continue(());
         }
         let meaning = match object {
@@ -142,7 +151,11 @@ pub(super) fn chosen(data: &Dataset, args: &Convert) -> Vec<String> {
         };
         let taken = match (object, &meaning) {
             (Object::Group, Some(Meaning::Table(_) | Meaning::Sparse(_))) => {
-                wholes.push(format!("{}/", entry.path.trim_end_matches('/')));
+                let whole = format!("{}/", entry.path.trim_end_matches('/'));
+                if let (Some(Meaning::Table(table)), true) = (&meaning, apart) {
+                    alone.extend(table.omitted.iter().map(|(name, _)| format!("{whole}{name}")));
+                }
+                wholes.push(whole);
                 true
             }
             (Object::Array(_), Some(Meaning::Variable(variable))) => !variable.is_dimension(),
@@ -158,8 +171,9 @@ pub(super) fn chosen(data: &Dataset, args: &Convert) -> Vec<String> {
 }
 
 /// Returns the table, or the variables along the same dimensions, that become the columns of one file of CSV.
-/// Without a choice they are what the file is about.
-fn of_one_shape(data: &Dataset, paths: Vec<String>) -> Result<Vec<String>, String> {
+/// Without a choice they are what the file is about; of a choice, nothing is left out but the coordinates, which are columns
+/// already.
+fn of_one_shape(data: &Dataset, paths: Vec<String>, explicit: bool) -> Result<Vec<String>, String> {
     if paths.len() < 2 {
         return Ok(paths);
     }
@@ -171,16 +185,25 @@ fn of_one_shape(data: &Dataset, paths: Vec<String>) -> Result<Vec<String>, Strin
         paths.iter().filter_map(|path| Some((path.clone(), variable(path)?))).collect();
     // Coordinates are columns beside the variables that they belong to.
     let is_coordinate = |path: &str| {
-        let named = |other: &Variable| other.coordinates.iter().any(|known| known.path == *path);
-        let own = |other: &(String, Variable)| {
-            other.0 == path
-                && (0..other.1.dimensions.len()).any(|axis| along::path(&other.1, axis) == Some(path))
-        };
-        variables.iter().any(|other| named(&other.1) || own(other))
+        let named = |other: &Variable| !explicit && other.coordinates.iter().any(|known| known.path == *path);
+        let along =
+            |other: &Variable| (0..other.dimensions.len()).any(|axis| along::path(other, axis) == Some(path));
+        let own = |other: &(String, Variable)| other.0 == path && along(&other.1);
+        variables.iter().any(|other| named(&other.1) || own(other) || (explicit && along(&other.1)))
     };
     let main: Vec<&(String, Variable)> = variables.iter().filter(|(path, _)| !is_coordinate(path)).collect();
+    // A choice of coordinates alone is a choice of what they contain.
+    let main = if main.is_empty() && explicit { variables.iter().collect() } else { main };
     let rank = main.iter().map(|(_, variable)| variable.dimensions.len()).max().unwrap_or(0); // a bound of ranks
-    let main: Vec<_> = main.into_iter().filter(|(_, variable)| variable.dimensions.len() == rank).collect();
+    let of_rank = |variable: &Variable| variable.dimensions.len() == rank;
+    let main: Vec<_> = main.into_iter().filter(|(_, variable)| explicit || of_rank(variable)).collect();
+    if explicit
+        && variables.len() == paths.len()
+        && let Some((_, lead)) = main.iter().find(|(_, variable)| of_rank(variable))
+        && main.iter().all(|(_, variable)| axes(variable, lead).is_some())
+    {
+        return Ok(main.into_iter().map(|(path, _)| path.clone()).collect());
+    }
     let alike = |one: &Variable, other: &Variable| {
         let names = |variable: &Variable| -> Vec<_> {
             variable.dimensions.iter().map(|dimension| dimension.name.clone()).collect()
@@ -204,8 +227,40 @@ fn of_one_shape(data: &Dataset, paths: Vec<String>) -> Result<Vec<String>, Strin
     }
 }
 
+/// Returns the dimensions of `lead` that a variable has, in their order; `None` if it has others.
+fn axes(variable: &Variable, lead: &Variable) -> Option<Vec<usize>> {
+    if variable.shape() == lead.shape() {
+        let same = |(one, other): (&Dimension, &Dimension)| one.name == other.name;
+        let alike = variable.dimensions.iter().zip(&lead.dimensions).all(same);
+        return alike.then(|| (0..lead.dimensions.len()).collect());
+    }
+    let mut axes: Vec<usize> = Vec::new();
+    for own in &variable.dimensions {
+        let name = own.name.as_ref()?;
+        let fits = |of: &Dimension| of.name.as_ref() == Some(name) && of.length == own.length;
+        axes.push(lead.dimensions.iter().position(fits)?);
+    }
+    axes.is_sorted_by(|one, next| one < next).then_some(axes)
+}
+
+/// Adds the columns that tables leave out, unless they are written beside the tables.
+fn left_out(things: &[(String, Thing)], losses: &mut Vec<(String, String)>) {
+    for (path, thing) in things {
+        if thing.variable().is_some() || !thing.is_meant() {
+            continue;
+        }
+        let Ok(table) = thing.data().table(path) else { continue };
+        for (name, why) in table.omitted {
+            let column = format!("{}/{name}", path.trim_end_matches('/'));
+            if things.iter().all(|(other, _)| *other != column) {
+                losses.push((column, why));
+            }
+        }
+    }
+}
+
 /// Removes what NumPy cannot store, and returns it with the reason.
-fn lost(things: &mut Vec<(String, Thing)>) -> Vec<(String, Error)> {
+fn lost(things: &mut Vec<(String, Thing)>) -> Vec<(String, String)> {
     let mut losses = Vec::new();
     things.retain(|(path, thing)| {
         let known = thing.array().and_then(|array| {
@@ -213,7 +268,7 @@ fn lost(things: &mut Vec<(String, Thing)>) -> Vec<(String, Error)> {
             let fixed = Fixed::new(element);
             if fixed.is_as_is() { numpy::dtype(element).map(drop) } else { fixed.dtype().map(drop) }
         });
-        known.map_err(|error| losses.push((path.clone(), error))).is_ok()
+        known.map_err(|error| losses.push((path.clone(), error.to_string()))).is_ok()
     });
     losses
 }
@@ -380,7 +435,11 @@ fn objects(data: &Dataset, things: &[(String, Thing)], out: &mut impl Write) -> 
 
 /// Writes a table, or one line per element with its coordinates.
 fn lines(data: &Dataset, things: &[(String, Thing)], out: &mut impl Write) -> Result<(), Stop> {
-    let Some((_, first)) = things.first() else { return Ok(()) };
+    let rank = |thing: &Thing| thing.variable().map_or(usize::MAX, |variable| variable.dimensions.len());
+    // The others have some of its dimensions, and their values are repeated.
+    let Some(first) = things.iter().map(|(_, thing)| thing).rev().max_by_key(|thing| rank(thing)) else {
+        return Ok(());
+    };
     let array = first.array()?;
     if matches!(array.element(), ElementType::Compound(_)) && things.len() == 1 {
         return csv::print(&Part::whole(&array, false)?, out);
@@ -403,9 +462,17 @@ fn lines(data: &Dataset, things: &[(String, Thing)], out: &mut impl Write) -> Re
     writeln!(out, "{}", heads.join(","))?;
     let arrays = things.iter().map(|(_, thing)| thing.array()).collect::<Result<Vec<_>, _>>()?;
     let mut at = vec![0u64; shape.len()];
+    let mut repeated = Vec::new();
+    for ((_, thing), array) in things.iter().zip(&arrays) {
+        repeated.push(if array.shape() == shape { None } else { Some(Repeated::new(thing, first, array)?) });
+    }
     for slab in array.all()?.pieces(AT_ONCE / (arrays.len() as u64).max(1)) {
         let mut columns = Vec::new();
-        for array in &arrays {
+        for (array, repeated) in arrays.iter().zip(&repeated) {
+            if repeated.is_some() {
+                columns.push(Vec::new().into_iter());
+                continue;
+            }
             let bytes = array.bytes(&slab)?;
             let mut cells = Vec::new();
             for datum in sciformats::Decoder::new(array.element(), &bytes) {
@@ -419,7 +486,12 @@ fn lines(data: &Dataset, things: &[(String, Thing)], out: &mut impl Write) -> Re
             for (places, &index) in places.iter().zip(&at) {
                 cells.push(place(places, index));
             }
-            cells.extend(columns.iter_mut().filter_map(Iterator::next));
+            for (column, repeated) in columns.iter_mut().zip(&repeated) {
+                cells.extend(match repeated {
+                    Some(repeated) => repeated.at(&at),
+                    None => column.next(),
+                });
+            }
             writeln!(out, "{}", cells.join(","))?;
             for (index, range) in at.iter_mut().zip(slab.ranges()).rev() {
                 *index += 1;
@@ -431,6 +503,33 @@ fn lines(data: &Dataset, things: &[(String, Thing)], out: &mut impl Write) -> Re
         }
     }
     Ok(())
+}
+
+/// The cells of an array that only has some of the dimensions of another one.
+struct Repeated {
+    cells: Vec<String>,
+    /// For each dimension of the array, that of the other one, and its length.
+    axes: Vec<(usize, u64)>,
+}
+
+impl Repeated {
+    fn new(thing: &Thing, lead: &Thing, array: &sciformats::Array<'_>) -> Result<Self, Error> {
+        let axes = thing.variable().zip(lead.variable()).and_then(|(variable, lead)| axes(variable, lead));
+        let axes = axes.ok_or_else(|| Error::usage("selection", "has arrays of several shapes"))?;
+        let bytes = array.bytes(&array.all()?)?;
+        let mut cells = Vec::new();
+        for datum in sciformats::Decoder::new(array.element(), &bytes) {
+            cells.push(csv::value(&datum?));
+        }
+        Ok(Self { cells, axes: axes.into_iter().zip(array.shape().iter().copied()).collect() })
+    }
+
+    fn at(&self, at: &[u64]) -> Option<String> {
+        let place = self.axes.iter().try_fold(0u64, |place, &(axis, length)| {
+            place.checked_mul(length)?.checked_add(*at.get(axis)?)
+        })?;
+        self.cells.get(usize::try_from(place).ok()?).cloned()
+    }
 }
 
 /// The coordinates along a dimension; `None` if its elements are counted.
@@ -448,11 +547,24 @@ fn coordinates(
     length: u64,
 ) -> Result<(String, Places), Error> {
     let Some(variable) = thing.variable() else { return Ok((format!("index {axis}"), None)) };
-    let name = variable.dimensions.get(axis).and_then(|dimension| dimension.name.clone());
+    let dimension = variable.dimensions.get(axis);
+    let name = dimension.and_then(|dimension| dimension.name.clone());
     let path = along::path(variable, axis);
     let found = path.map(|path| data.variable(path)).transpose()?.filter(|found| found.shape() == [length]);
     let Some(found) = found else {
-        return Ok((name.unwrap_or_else(|| format!("index {axis}")), None));
+        let unnamed = || format!("index {axis}");
+        if let Some(spacing) = dimension.and_then(|dimension| dimension.spacing.as_ref()) {
+            let place = |at: u64| spacing.start + at as f64 * spacing.step;
+            let cells = (0..length).map(|at| Datum::Float(place(at), FloatKind::F64).to_string());
+            let units = spacing.units.as_ref().map(|units| format!(" ({units})")).unwrap_or_default();
+            return Ok((format!("{}{units}", name.unwrap_or_else(unnamed)), Some(cells.collect())));
+        }
+        // Coordinates that do not belong to each index, such as edges, must not seem to be the indices.
+        let name = match (name, path) {
+            (Some(name), Some(_)) => format!("{name} (index)"),
+            (name, _) => name.unwrap_or_else(unnamed),
+        };
+        return Ok((name, None));
     };
     let cells = found.read()?.cells()?.into_iter();
     let cells = cells.map(|cell| csv::quoted(&cell.unwrap_or_default()).into_owned()).collect();

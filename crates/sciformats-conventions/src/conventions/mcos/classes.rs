@@ -151,7 +151,13 @@ pub(super) fn enumeration(group: &Node) -> Result<Option<Meaning>> {
 pub(super) fn nothing(node: &Node, class: &str, shape: Vec<u64>) -> Result<Option<Meaning>> {
     if matches!(class, "table" | "timetable" | "containers.Map" | "dictionary") {
         let path = node.path().to_owned();
-        return Ok(Some(Meaning::Table(Table { path, rows: 0, index: Vec::new(), columns: Vec::new() })));
+        return Ok(Some(Meaning::Table(Table {
+            path,
+            rows: 0,
+            index: Vec::new(),
+            columns: Vec::new(),
+            omitted: Vec::new(),
+        })));
     }
     let (kind, values, decoding) = match class {
         "datetime" => ("time".to_owned(), Values::Times(Vec::new()), times::decoding(false)),

@@ -350,7 +350,13 @@ fn objects(node: &Node, all: &Subsystem, found: &Reference, budget: &mut Budget)
         Column::computed(node, texts).renamed(name)
     });
     let columns = columns.collect();
-    Ok(Table { path: node.path().to_owned(), rows: rows.len() as u64, index: Vec::new(), columns })
+    Ok(Table {
+        path: node.path().to_owned(),
+        rows: rows.len() as u64,
+        index: Vec::new(),
+        columns,
+        omitted: Vec::new(),
+    })
 }
 
 /// Returns a property for people. What is too large to be shown is named with its place.

@@ -191,7 +191,7 @@ pub(super) fn table(of: &Object<'_>, budget: &mut Budget) -> Result<Option<Table
     }
     // Without a column, the number of rows is only a number in the file.
     let rows = if index.is_empty() && columns.is_empty() { 0 } else { rows };
-    Ok(Some(Table { path: path.to_owned(), rows, index, columns }))
+    Ok(Some(Table { path: path.to_owned(), rows, index, columns, omitted: Vec::new() }))
 }
 
 /// Returns the name of the first dimension.
@@ -246,7 +246,7 @@ pub(super) fn timetable(of: &Object<'_>, budget: &mut Budget) -> Result<Option<T
     } else {
         budget.deeper(&times, |budget| columns_of(&times, (&name, rows), structure, budget))?
     };
-    Ok(Some(Table { path: of.node.path().to_owned(), rows, index, columns }))
+    Ok(Some(Table { path: of.node.path().to_owned(), rows, index, columns, omitted: Vec::new() }))
 }
 
 /// Returns the times of rows at equal distances.
@@ -310,7 +310,7 @@ pub(super) fn map(of: &Object<'_>, budget: &mut Budget) -> Result<Option<Table>>
     if rows == 0 {
         columns = vec![Column::texts("key", Vec::new()), Column::texts("value", Vec::new())];
     }
-    Ok(Some(Table { path: of.node.path().to_owned(), rows, index: Vec::new(), columns }))
+    Ok(Some(Table { path: of.node.path().to_owned(), rows, index: Vec::new(), columns, omitted: Vec::new() }))
 }
 
 /// Decodes a dictionary as a table of keys and values.
@@ -322,7 +322,13 @@ pub(super) fn dictionary(of: &Object<'_>, budget: &mut Budget) -> Result<Option<
     let (Some(keys), Some(values)) = (group.child("Key")?, group.child("Value")?) else {
         // A dictionary without entries has no types either.
         let columns = vec![Column::texts("key", Vec::new()), Column::texts("value", Vec::new())];
-        return Ok(Some(Table { path: of.node.path().to_owned(), rows: 0, index: Vec::new(), columns }));
+        return Ok(Some(Table {
+            path: of.node.path().to_owned(),
+            rows: 0,
+            index: Vec::new(),
+            columns,
+            omitted: Vec::new(),
+        }));
     };
     let rows = match budget.deeper(&keys, |budget| matlab::meaning_at(&keys, budget))? {
         Some(Meaning::Variable(variable)) => variable.into_column().shape().first().copied().unwrap_or(1),
@@ -336,5 +342,5 @@ pub(super) fn dictionary(of: &Object<'_>, budget: &mut Budget) -> Result<Option<
     for (node, name) in [(keys, "key"), (values, "value")] {
         columns.extend(budget.deeper(&node, |budget| columns_of(&node, (name, rows), structure, budget))?);
     }
-    Ok(Some(Table { path: of.node.path().to_owned(), rows, index: Vec::new(), columns }))
+    Ok(Some(Table { path: of.node.path().to_owned(), rows, index: Vec::new(), columns, omitted: Vec::new() }))
 }

@@ -261,6 +261,9 @@ impl NetCdfCopy {
     }
 
     fn table(&mut self, path: &str, table: &Table, names: &mut Names) {
+        for (name, why) in &table.omitted {
+            self.lose(&format!("{}/{name}", path.trim_end_matches('/')), why.as_str());
+        }
         let rows = names.rows(path, table.rows);
         for column in table.all_columns() {
             let name = if column.name.is_empty() { "index" } else { column.name.as_str() };
