@@ -254,8 +254,8 @@ def _elsewhere(group: h5.Group, place: str) -> int:
     if isinstance(scale, h5.Dataset):
         for path, axis in _netcdf.users(scale):
             user = file.get(path) if path.rpartition("/")[0] != here else None
-            if isinstance(user, h5.Dataset) and axis < len(user.shape or ()):
-                longest = max(longest, user.shape[axis])
+            if isinstance(user, h5.Dataset):
+                longest = max(longest, *(user.shape or ())[axis : axis + 1], 0)
     return longest
 
 
