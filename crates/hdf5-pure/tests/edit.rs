@@ -185,6 +185,21 @@ fn soft_links_stay_soft_links() {
 }
 
 #[test]
+fn objects_are_made_through_soft_links() {
+    for bound in BOUNDS {
+        let (found, _) = edited(file(bound, false), |editor| {
+            editor.root().soft_link("to", "/fields")?.soft_link("nowhere", "/none")?;
+            editor.group("to/inner/deep")?;
+            editor.move_link("to/inner", "to/moved")?;
+            assert!(matches!(editor.group("nowhere/x"), Err(Error::NotFound { .. })));
+            Ok(())
+        });
+        assert!(found.contains_key("/fields/moved/deep"), "{bound:?}");
+        assert!(!found.contains_key("/none"));
+    }
+}
+
+#[test]
 fn what_is_unlinked_gives_its_space_back() {
     for bound in BOUNDS {
         let mut file = Writer::in_memory(&CreateOptions::default().with_bound(bound)).unwrap();

@@ -84,6 +84,32 @@ def test_frames_as_gsd_has_them(trajectory_path: str) -> None:
             ours[0]["log/nothing"]
 
 
+def test_texts_and_shapes_as_gsd_has_them(tmp_path: pathlib.Path) -> None:
+    import gsd.hoomd
+
+    path = str(tmp_path / "texts.gsd")
+    with gsd.hoomd.open(path, "w") as trajectory:
+        for number, note in enumerate(["first", "a longer one", "x"]):
+            frame = gsd.hoomd.Frame()
+            frame.configuration.step = number
+            frame.particles.N = 2
+            frame.log["note"] = note
+            if number == 0:
+                frame.particles.types = ["A", "B"]
+                frame.particles.type_shapes = [{"type": "Sphere", "diameter": 1.5}, {}]
+            trajectory.append(frame)
+    with sciformats.gsd.open(path) as ours, gsd.hoomd.open(path) as theirs:
+        for mine, other in zip(ours, theirs):
+            assert mine.log == other.log
+            assert mine.particles.type_shapes == list(other.particles.type_shapes)
+            for part in ("bonds", "angles", "dihedrals", "impropers", "constraints", "pairs"):
+                assert getattr(mine, part).group.dtype == getattr(other, part).group.dtype == "u4"
+        assert list(ours.log["note"]) == ["first", "a longer one", "x"]
+        assert "type_shapes" in dir(ours[0].particles) and "type_shapes" not in dir(ours[0].bonds)
+        with pytest.raises(TypeError, match="text"):
+            ours.stack("log/note")
+
+
 def test_quantities_over_all_frames(trajectory_path: str) -> None:
     import dask.array
     import gsd.hoomd

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
+import subprocess
+import sys
 import threading
 import zlib
 from typing import Any
@@ -319,3 +322,241 @@ def test_low_level_names_that_programs_use(tmp_path: pathlib.Path) -> None:
         made = h5.h5a.create(group.attrs._id, b"a", kind, h5.h5s.create(h5.h5s.SCALAR))
         made.write(np.array(5, "i4"))
         assert group.attrs["a"] == 5
+
+
+def forked(child: Any) -> int:
+    """Call a function in a forked process, which then ends as Python usually does. Return its exit status."""
+    process = os.fork()
+    if process == 0:
+        try:
+            child()
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_forked_process_leaves_the_file_to_its_writer(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "forked.h5"
+    file = h5.File(path, "w")
+    file["a"] = np.arange(5)
+
+    def refuse() -> None:
+        for what in (lambda: file["a"][()], lambda: file.create_group("c"), lambda: list(file)):
+            with pytest.raises(OSError, match="fork"):
+                what()
+        file.flush()
+        file.close()
+
+    assert forked(refuse) == 0
+    file["b"] = np.arange(3)
+    file.flush()
+
+    def read() -> None:
+        assert list(file) == ["a", "b"] and list(file["a"][1:3]) == [1, 2] and file["b"].shape == (3,)
+        with h5.File(path) as again:
+            assert list(again["a"]) == [0, 1, 2, 3, 4]
+        with pytest.raises(OSError, match="fork"):
+            file["a"][0] = 7
+
+    assert forked(read) == 0
+    file["a"][0] = 9
+    file.close()
+    with h5py.File(path) as found:
+        assert list(found) == ["a", "b"] and list(found["a"]) == [9, 1, 2, 3, 4]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_the_end_of_a_forked_process_changes_nothing(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "ended.h5"
+    code = f"""
+import os, subprocess, sys
+import numpy as np
+from sciformats import h5
+file = h5.File({str(path)!r}, "w")
+file["a"] = np.arange(1000)
+assert file["a"][7] == 7
+if os.fork() == 0:
+    del file
+    sys.exit(0)
+assert os.wait()[1] == 0
+other = "from sciformats import h5; h5.File({str(path)!r}, 'r+')"
+assert subprocess.run([sys.executable, "-c", other], stderr=subprocess.DEVNULL).returncode != 0
+file["b"] = file["a"][:3]
+file.close()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with h5py.File(path) as found:
+        assert list(found["b"]) == [0, 1, 2] and found["a"][999] == 999
+
+
+def facts(file: h5py.File, path: str) -> dict[str, Any]:
+    """Return what the C library says about an object and everything below."""
+    found: dict[str, Any] = {}
+
+    def visit(name: str, member: Any) -> None:
+        about: dict[str, Any] = {"attributes": {key: member.attrs.get_id(key).get_type().encode() for key in member.attrs}}
+        about["links"] = h5py.h5o.get_info(member.id).rc
+        if isinstance(member, h5py.Dataset):
+            how = member.id.get_create_plist()
+            about["type"] = member.id.get_type().encode() if not member.id.get_type().committed() else "committed"
+            about["shape"] = member.shape, member.maxshape, member.id.get_space_status()
+            about["storage"] = how.get_layout(), [how.get_filter(at) for at in range(how.get_nfilters())], how.get_fill_time(), how.get_alloc_time()
+            about["order"] = how.get_attr_creation_order()
+            about["external"] = [how.get_external(at) for at in range(how.get_external_count())]
+            about["fill"] = how.fill_value_defined()
+            about["virtual"] = how.get_virtual_count() if how.get_layout() == h5py.h5d.VIRTUAL else None
+            if not (member.dtype.hasobject or member.dtype.char == "V" and member.dtype.names is None or member.shape is None or about["external"]):
+                about["elements"] = member[()].tobytes()
+        elif isinstance(member, h5py.Group):
+            about["members"] = list(member), member.id.get_create_plist().get_link_creation_order()
+            about["link"] = [type(member.get(name, getlink=True)).__name__ for name in member]
+        found[name] = about
+
+    visit("", file[path])
+    if isinstance(file[path], h5py.Group):
+        file[path].visititems(visit)
+    return found
+
+
+def everything(path: pathlib.Path) -> None:
+    """Write a group with most of what HDF5 can store."""
+    with h5py.File(path.parent / "source.h5", "w") as file:
+        file["d"] = np.arange(5)
+    with h5py.File(path, "w") as file:
+        group = file.create_group("g", track_order=True)
+        group["z"], group["a"] = 1, 2
+        group.attrs["x"] = 1
+        packed = group.create_dataset("packed", data=np.arange(100).reshape(10, 10), chunks=(3, 4), maxshape=(None, 20), compression="gzip", shuffle=True, fletcher32=True, fillvalue=5)
+        group["same"], group["up"] = packed, group
+        group["soft"], group["beyond"] = h5py.SoftLink("/g/packed"), h5py.ExternalLink("source.h5", "d")
+        scale = group.create_dataset("scale", data=np.arange(10.0))
+        scale.make_scale("sc")
+        packed.dims[0].attach_scale(scale)
+        packed.dims[1].label = "columns"
+        group.create_dataset("sparse", (100,), "i4", chunks=(10,))[25] = 3
+        group.create_dataset("references", data=[packed.ref, group.ref, file.ref, None], dtype=h5py.ref_dtype)
+        group.create_dataset("regions", (2,), h5py.regionref_dtype)[0] = packed.regionref[1:3, 2:4]
+        layout = h5py.VirtualLayout((5,), "i8")
+        layout[:] = h5py.VirtualSource("source.h5", "d", (5,))
+        group.create_virtual_dataset("virtual", layout, fillvalue=9)
+        group.create_dataset("outside", (4,), "i4", external=[("missing.bin", 0, 16)])
+        file["T"] = np.dtype("i4")
+        group.create_dataset("committed", (3,), dtype=file["T"])
+        for name, kind in {"precise": h5py.h5t.STD_I32LE.copy(), "tagged": h5py.h5t.create(h5py.h5t.OPAQUE, 4), "padded": h5py.h5t.C_S1.copy()}.items():
+            if name == "precise":
+                kind.set_precision(20), kind.set_offset(3)
+            elif name == "tagged":
+                kind.set_tag(b"mytag")
+            else:
+                kind.set_size(6), kind.set_strpad(h5py.h5t.STR_SPACEPAD)
+            how = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            how.set_layout(h5py.h5d.COMPACT)
+            h5py.h5d.create(group.id, name.encode(), kind, h5py.h5s.create_simple((2,)), how)
+        group.create_dataset("null", data=h5py.Empty("f4"))
+        group.create_dataset("texts", data=["a", "\u00e9"], dtype=h5py.string_dtype())
+        group.create_dataset("ragged", (2,), h5py.vlen_dtype("f4"))[0] = [1, 2]
+        group.create_dataset("long", data=np.arange(3, dtype="g"))
+        group.create_dataset("never", (4,), "i4", fill_time="never")
+        group.create_dataset("scaled", data=np.arange(20), scaleoffset=0)
+        group.create_dataset("record", data=np.array([(1, 2.0)], np.dtype([("a", "i1"), ("b", "f8")], align=True)))
+        ordered = group.create_dataset("ordered", data=1, track_order=True)
+        ordered.attrs["z"], ordered.attrs["a"] = 1, packed.ref
+
+
+@pytest.mark.parametrize("where", ["same", "other"])
+@pytest.mark.parametrize("flags", [{}, {"shallow": True}, {"expand_soft": True}, {"expand_external": True}, {"without_attrs": True}])
+def test_copies_are_those_of_the_library(tmp_path: pathlib.Path, where: str, flags: dict[str, bool]) -> None:
+    found = {}
+    for module in (h5py, h5):
+        source, target = tmp_path / f"{module.__name__}.h5", tmp_path / f"{module.__name__}.copy.h5"
+        everything(source)
+        with module.File(source, "r+") as file, module.File(target, "w") as other:
+            (file if where == "same" else other).create_group("new")
+            file.copy("g", file["new"] if where == "same" else other["new"], name="deep/g", **flags)
+        with h5py.File(source if where == "same" else target) as file:
+            found[module] = facts(file, "new/deep/g")
+            if not flags and where == "same":
+                assert file[file["new/deep/g/references"][0]] == file["g/packed"]
+            elif not flags and module is h5:
+                assert file[file["new/deep/g/references"][0]] == file["new/deep/g/packed"]
+                assert [bool(each) for each in file["new/deep/g/references"]] == [True, True, False, False]
+                assert file["new/deep/g/packed"].dims[0][0] == file["new/deep/g/scale"]
+    for name, expected in found[h5py].items():
+        # References of the copy lead to copies of what was copied too, and not nowhere.
+        ours = found[h5][name]
+        if name == "references" and where == "other":
+            expected.pop("elements", None), ours.pop("elements", None)
+        assert ours == expected, name
+    assert found[h5].keys() == found[h5py].keys()
+
+
+def test_copies_that_fail_leave_nothing(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    everything(tmp_path / "all.h5")
+    with h5.File(tmp_path / "all.h5") as file, h5.File(folder / "new.h5", "w") as other:
+        other["kept"] = 1
+        with pytest.raises(NotImplementedError, match="source.h5|missing.bin"):
+            file.copy("g", other, name="a/b/c")
+        assert list(other) == ["kept"]
+        file.copy("g/texts", other)
+        with pytest.raises(ValueError, match="exists"):
+            file.copy("g/texts", other)
+    with h5py.File(folder / "new.h5") as found:
+        assert list(found) == ["kept", "texts"] and found["texts"][1].decode() == "\u00e9"
+
+
+@pytest.mark.parametrize(
+    ("libver", "version"),
+    [("earliest", 0), (("earliest", "v108"), 0), (("v108", "v108"), 2), ("v110", 3), (("v112", "v114"), 3), ("latest", 3), (None, 0)],
+)
+def test_releases_that_read_the_file(tmp_path: pathlib.Path, libver: Any, version: int) -> None:
+    for module in (h5, h5py):
+        path = tmp_path / f"{module.__name__}.h5"
+        with module.File(path, "w", libver=libver) as file:
+            file.create_dataset("grown", data=np.arange(100), chunks=(7,), maxshape=(None,))
+            file.create_group("ordered", track_order=True)["x"] = 1
+            if module is h5 and isinstance(libver, tuple):
+                assert file.libver == libver
+        content = path.read_bytes()
+        # Releases before 2.0 write the version 3 for the newest ones, and newer releases may write another.
+        assert content[8] == version or (module is h5py and content[8] >= version), module
+        with h5py.File(path) as file:
+            assert list(file["grown"]) == list(range(100)) and list(file["ordered"]) == ["x"]
+    for wrong in ("v9", ("v110", "v108"), 3, ("earliest",)):
+        with pytest.raises((ValueError, TypeError)):
+            h5.File(tmp_path / "wrong.h5", "w", libver=wrong)
+    assert not (tmp_path / "wrong.h5").exists()
+
+
+def test_creating_through_soft_links(tmp_path: pathlib.Path) -> None:
+    for module in (h5, h5py):
+        with module.File(tmp_path / f"{module.__name__}.h5", "w") as file:
+            file.create_group("g/inner")
+            file["soft"], file["g/back"], file["nowhere"] = module.SoftLink("/g"), module.SoftLink("inner"), module.SoftLink("/none")
+            file["soft/new"] = 1
+            file.require_group("soft/back/sub")
+            file["soft/hard"] = file["g/inner"]
+            file.move("soft/new", "soft/back/moved")
+            assert list(file["g"]) == ["back", "hard", "inner"] and list(file["g/inner"]) == ["moved", "sub"]
+            with pytest.raises((KeyError, OSError, ValueError)):
+                file["nowhere/x"] = 1
+        with h5py.File(tmp_path / f"{module.__name__}.h5") as file:
+            assert file["soft/back/moved"][()] == 1
+
+
+def test_visiting_groups_that_are_nested_deeply(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "deep.h5", "w") as file:
+        file["g/" * 1200 + "d"] = 1
+    with h5.File(tmp_path / "deep.h5") as file:
+        names: list[str] = []
+        file.visit(names.append)
+        assert len(names) == 1201 and names[-1] == "g/" * 1200 + "d"
+        links: list[str] = []
+        file.visit_links(links.append)
+        assert links == names and file.visititems(lambda name, member: name.count("/") == 1100 or None) is True

@@ -189,3 +189,60 @@ def test_other_formats(tmp_path: pathlib.Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: pathlib.Path) -> None:
     with pytest.raises(FileNotFoundError):
         xr.open_dataset(tmp_path / "none.nc", engine="sciformats")
+
+
+def test_missing_texts_are_missing(tmp_path: pathlib.Path) -> None:
+    import netCDF4
+
+    with netCDF4.Dataset(tmp_path / "texts.nc", "w") as file:
+        file.createDimension("x", 3)
+        file.createVariable("s", str, ("x",), fill_value="none")[:1] = np.array(["k"], object)
+    with xr.open_dataset(tmp_path / "texts.nc", engine="sciformats") as ours, xr.open_dataset(tmp_path / "texts.nc", engine="netcdf4") as theirs:
+        assert list(ours["s"].isnull()) == [False, True, True]
+        xr.testing.assert_identical(ours.load(), theirs.load())
+        assert ours["s"].encoding["_FillValue"] == theirs["s"].encoding["_FillValue"] == "none"
+
+
+@pytest.mark.parametrize("key", [slice(None), slice(None, None, -2), slice(1, 3), 1, 4, [4, 0, 4, 1], [3], []])
+def test_variables_that_are_shorter_than_their_dimension(tmp_path: pathlib.Path, key: Any) -> None:
+    import netCDF4
+
+    where = tmp_path / "short.nc"
+    with netCDF4.Dataset(where, "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("x", 3)
+        file.createVariable("t", "f8", ("t",))[:] = np.arange(5.0)
+        file.createVariable("a", "f4", ("t", "x"))[:2] = np.arange(6).reshape(2, 3)
+        file.createVariable("b", "i2", ("t",), fill_value=-7)[:1] = 1
+        file.createVariable("across", "i2", ("x", "t"), fill_value=-7)[:, :1] = 1
+        file.createVariable("s", str, ("t",), fill_value="none")[:1] = np.array(["k"], object)
+        file.createVariable("empty", "i4", ("t",))
+        file.createGroup("inner").createVariable("longer", "i4", ("t",))[:7] = np.arange(7)
+    for group in (None, "inner"):
+        with xr.open_dataset(where, group=group, engine="sciformats") as ours, xr.open_dataset(where, group=group, engine="netcdf4") as theirs:
+            assert ours.sizes == theirs.sizes and ours.sizes["t"] == 7
+            if group is None:
+                # The C library mixes up the elements if it is not the first dimension that is longer.
+                across = np.where(np.arange(7) < 1, [[1.0]] * 3, np.nan)
+                np.testing.assert_array_equal(ours["across"].isel(t=key), across[:, key])
+                ours, theirs = ours.drop_vars("across"), theirs.drop_vars("across")
+            xr.testing.assert_identical(ours.isel(t=key).load(), theirs.isel(t=key).load())
+
+
+def test_dimensions_that_are_only_known_by_number(tmp_path: pathlib.Path) -> None:
+    import h5py
+    import netCDF4
+
+    where = tmp_path / "numbers.nc"
+    with netCDF4.Dataset(where, "w") as file:
+        file.createDimension("x", 3)
+        file.createDimension("y", 2)
+        file.createVariable("x", "f8", ("x",))[:] = np.arange(3.0)
+        file.createGroup("inner").createVariable("v", "f8", ("x", "y"))[:] = np.arange(6.0).reshape(3, 2)
+    with h5py.File(where, "r+") as file:
+        # What the C library writes if it is told not to attach scales.
+        del file["inner/v"].attrs["DIMENSION_LIST"], file["x"].attrs["REFERENCE_LIST"], file["y"].attrs["REFERENCE_LIST"]
+        file["inner/v"].attrs["_Netcdf4Coordinates"] = np.array([0, 1], "i4")
+    with xr.open_dataset(where, group="inner", engine="sciformats") as ours, xr.open_dataset(where, group="inner", engine="netcdf4") as theirs:
+        assert ours["v"].dims == theirs["v"].dims == ("x", "y")
+        np.testing.assert_array_equal(ours["v"], theirs["v"])

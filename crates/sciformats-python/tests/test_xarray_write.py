@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -56,3 +57,59 @@ def test_trees(weather: xr.Dataset, tmp_path: pathlib.Path) -> None:
     write(tree, path)
     with xr.open_datatree(path, engine="netcdf4") as found:
         xr.testing.assert_equal(found.load(), tree)
+
+
+def test_what_is_missing_in_objects(tmp_path: pathlib.Path) -> None:
+    data = xr.Dataset({"text": ("x", np.array(["a", np.nan, "c"], object)), "number": ("x", np.array([1.5, None, 2], object))})
+    path = tmp_path / "objects.nc"
+    for each in (data.assign(number=("x", np.array([1.5, None, 2.5], object))), data[["text"]].chunk(x=2)):
+        write(each, path)
+        with xr.open_dataset(path, engine="netcdf4") as found:
+            assert list(found["text"].values) == ["a", "", "c"]
+            if "number" in each:
+                np.testing.assert_array_equal(found["number"], [1.5, np.nan, 2.5])
+    with pytest.raises(ValueError, match="mixed"):
+        write(data, path)
+    with pytest.raises(TypeError, match="astype"):
+        write(data[["number"]].chunk(x=3), path)
+
+
+@pytest.mark.parametrize(("compression", "number"), [("zlib", 1), ("zstd", 32015), ("bzip2", 307)])
+def test_compression(weather: xr.Dataset, tmp_path: pathlib.Path, compression: str, number: int) -> None:
+    import h5py
+
+    path = tmp_path / "packed.nc"
+    write(weather, path, encoding={"t": {"compression": compression, "complevel": 2}, "bare": {"endian": "big", compression: True}})
+    with h5py.File(path) as file:
+        for name in ("t", "bare"):
+            assert str(number) in file[name]._filters or {1: "gzip"}.get(number) in file[name]._filters
+        assert file["bare"].dtype == ">f8"
+    with xr.open_dataset(path, engine="sciformats") as found:
+        xr.testing.assert_equal(found.load(), weather)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"encoding": {"t": {"compression": "zip"}}},
+        {"encoding": {"t": {"compression": "blosc_lz4"}}},
+        {"encoding": {"t": {"zilb": True}}},
+        {"encoding": {"t": {"least_significant_digit": 2}}},
+        {"encoding": {"t": {"chunksizes": (5, 2)}}},
+        {"encoding": {"t": {"endian": "middle"}}},
+        {"encoding": {"nothing": {"zlib": True}}},
+        {"unlimited_dims": ("nothing",)},
+        {"unlimited_dims": "nothing"},
+    ],
+)
+def test_what_cannot_be_done_is_an_error(weather: xr.Dataset, tmp_path: pathlib.Path, options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"nothing|'t'"):
+        write(weather, tmp_path / "not.nc", **options)
+
+
+def test_fill_values_of_texts(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "texts.nc"
+    data = xr.Dataset({"v": ("x", np.array(["a", "b"]), {"names": np.array(["c", "d"])})})
+    write(data, path, encoding={"v": {"_FillValue": np.str_("a")}})
+    with xr.open_dataset(path, engine="netcdf4") as found:
+        assert list(found["v"].isnull()) == [True, False] and found["v"].attrs["names"] == ["c", "d"]

@@ -318,6 +318,8 @@ impl Tree {
             at = match self.member(at, name.as_bytes())? {
                 Some(Destination::Object(id)) => id,
                 Some(Destination::Stored(address)) => self.import(address)?,
+                // The groups on the way are found as when objects are opened. They must exist.
+                Some(Destination::Soft(target)) => self.find(at, &target.to_text())?,
                 Some(_) => {
                     return Err(Error::usage("path", format!("{name} is a link that is not followed here")));
                 }

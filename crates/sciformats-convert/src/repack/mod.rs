@@ -15,7 +15,7 @@ mod plain;
 #[cfg(feature = "hdf5")]
 pub(crate) use hdf5::Rounder;
 #[cfg(feature = "hdf5")]
-pub use hdf5::{ChunkSupplier, Hollow, Joined, PutChunk, WantedChunks};
+pub use hdf5::{ChunkSupplier, CopyOptions, Hollow, Joined, PutChunk, WantedChunks};
 
 use std::path::Path;
 use std::sync::Arc;
@@ -271,6 +271,41 @@ pub fn join(
         }
         _ => Err(Error::usage("file", "is not a local HDF5 file")),
     }
+}
+
+/// Copies an object of an HDF5 file, with everything below, to a path of a file that is edited. Missing groups on the path are
+/// created; if a group is there already, it gets the members and attributes of the object. Types, chunks, filters and all other
+/// properties stay as they are stored, and objects with several hard links keep them. References to objects that are not copied
+/// stay if they lead to the edited file, and are null otherwise.
+///
+/// ```
+/// use hdf5_pure::{Editor, File, Writer};
+/// use sciformats_convert::repack::{CopyOptions, copy};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let (from, to) = (dir.path().join("run.h5"), dir.path().join("all.h5"));
+/// let mut made = Writer::create(&from)?;
+/// made.dataset("fields/u").shape([1000]).chunks([10]).deflate(6).write(&[1.0f32; 1000])?;
+/// made.finish()?;
+/// Writer::create(&to)?.finish()?;
+///
+/// let mut editor = Editor::open(&to)?;
+/// copy(&File::open(&from)?.object("fields")?, (&mut editor, "/runs/7"), CopyOptions::default())?;
+/// editor.commit()?;
+/// assert_eq!(File::open(&to)?.dataset("runs/7/u")?.read::<f32>()?, [1.0; 1000]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of reading the object and of writing it. [`Error::Unsupported`] if the edited file is in another folder, while elements are in
+/// files that are named relative to the folder of the object. In each case nothing of the copy stays.
+#[cfg(feature = "hdf5")]
+pub fn copy(
+    object: &hdf5_pure::Node,
+    (editor, path): (&mut hdf5_pure::Editor, &str),
+    options: CopyOptions,
+) -> Result<()> {
+    hdf5::copy(object, (editor, path), options)
 }
 
 /// Returns an HDF5 file as it would be repacked, with zeros in place of its elements, and the size of the room for structures before

@@ -65,41 +65,72 @@ def is_bare_dimension(attributes: Attributes) -> bool:
     return _text(attributes.get("NAME", "")).startswith(_NO_VARIABLE)
 
 
-def dimensions(dataset: h5.Dataset, attributes: Attributes, phony: dict[str, int]) -> tuple[str, ...]:
+def dimensions(places: list[str | None], shape: tuple[int, ...], phony: dict[str, int]) -> tuple[str, ...]:
     """Return the names of the dimensions of a variable; ``phony_dim_0`` and so on if the file has none.
 
-    ``phony`` contains those that the group has so far, with their lengths.
+    ``places`` are those that :func:`scales` returns. ``phony`` contains the names that the group has so far, with their lengths.
     """
-    shape = dataset.shape or ()
-    name = (dataset.name or "").rsplit("/", 1)[-1]
-    if name.startswith("_nc4_non_coord_"):
-        name = name[len("_nc4_non_coord_") :]
-    lists = attributes.get("DIMENSION_LIST")
-    if lists is None:
-        if is_scale(attributes) and len(shape) == 1:
-            return (name,)
-        if is_scale(attributes) and "_Netcdf4Coordinates" in attributes:
-            return _by_number(dataset, attributes)
+    if not any(places):
         return _phony(shape, phony)
     found: list[str] = []
-    for axis, scales in enumerate(lists):
-        path = scales[0].path if len(scales) else None
+    for axis, path in enumerate(places):
         found.append(path.rsplit("/", 1)[-1] if path else _phony(shape[axis : axis + 1], phony)[0])
     return tuple(found)
 
 
-def _by_number(dataset: h5.Dataset, attributes: Attributes) -> tuple[str, ...]:
-    """Return the dimensions of a coordinate with several of them, which netCDF stores as numbers."""
-    numbers: dict[int, str] = {}
-    group = dataset.parent
-    while True:
+def scales(dataset: h5.Dataset, attributes: Attributes, numbered: dict[str, dict[int, str]]) -> list[str | None]:
+    """Return the path of the scale for each dimension of a variable, if the file has one.
+
+    ``numbered`` contains the dimensions by their numbers for the groups that were looked at so far, by their paths.
+    """
+    shape = dataset.shape or ()
+    lists = attributes.get("DIMENSION_LIST")
+    if lists is not None:
+        return [(scales[0].path or None) if len(scales) else None for scales in lists]
+    if is_scale(attributes) and len(shape) == 1:
+        before, _, name = (dataset.name or "").rpartition("/")
+        return [f"{before}/{name.removeprefix('_nc4_non_coord_')}"]
+    if "_Netcdf4Coordinates" in attributes:
+        # A coordinate with several dimensions, or a variable of a file whose scales are not attached.
+        numbers = [int(number) for number in np.atleast_1d(attributes["_Netcdf4Coordinates"])]
+        known = _by_number(dataset.parent, numbered)
+        if len(numbers) == len(shape):
+            return [known.get(number) for number in numbers]
+    return [None] * len(shape)
+
+
+def _by_number(group: h5.Group, known: dict[str, dict[int, str]]) -> dict[int, str]:
+    """Return the paths of the dimensions that a group and those around it have, by netCDF's numbers."""
+    path = group.name or "/"
+    if path not in known:
+        numbers: dict[int, str] = {}
         for member in group.values():
             if isinstance(member, h5.Dataset) and "_Netcdf4Dimid" in member.attrs:
-                numbers.setdefault(int(member.attrs["_Netcdf4Dimid"]), (member.name or "").rsplit("/", 1)[-1])
-        if group.name == "/":
-            break
-        group = group.parent
-    return tuple(numbers[int(number)] for number in attributes["_Netcdf4Coordinates"])
+                numbers.setdefault(int(member.attrs["_Netcdf4Dimid"]), member.name or "")
+        known[path] = numbers if path == "/" else {**_by_number(group.parent, known), **numbers}
+    return known[path]
+
+
+def users(scale: h5.Dataset) -> Iterator[tuple[str, int]]:
+    """Return the path of each variable that has a dimension of this scale, and the number of the dimension."""
+    listed = Attributes(scale).get("REFERENCE_LIST")
+    if isinstance(listed, np.ndarray) and listed.dtype.names is not None and len(listed.dtype.names) == 2:
+        variable, axis = listed.dtype.names
+        for user in listed.ravel():
+            if user[variable] and user[variable].path:
+                yield user[variable].path, int(user[axis])
+
+
+#: What netCDF shows as elements that were never written, by the types of variables that have no fill value.
+_FILLS = {"i1": -127, "u1": 255, "i2": -32767, "u2": 65535, "i4": -2147483647, "u4": 4294967295} | {
+    "i8": -9223372036854775806, "u8": 18446744073709551614, "f4": 9.969209968386869e36, "f8": 9.969209968386869e36
+}
+
+
+def fill(dataset: h5.Dataset) -> Any:
+    """Return what netCDF shows as an element of the variable that was never written."""
+    default = _FILLS.get(dataset.dtype.str[1:])
+    return dataset.fillvalue if default is None or dataset._node.fill() is not None else dataset.dtype.type(default)
 
 
 def _phony(shape: tuple[int, ...], known: dict[str, int]) -> tuple[str, ...]:

@@ -8,7 +8,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from pandas import isnull
 from xarray import Dataset, DataTree, Variable, conventions
+
+try:
+    from xarray.backends.common import ensure_dtype_not_object
+except ImportError:  # older versions
+    from xarray.conventions import ensure_dtype_not_object  # type: ignore[attr-defined,no-redef]
 
 from sciformats import h5
 
@@ -17,6 +23,16 @@ _WAITING = 1 << 28
 
 #: The number of bytes of blocks that Dask computes together, in its threads or processes.
 _TOGETHER = 1 << 26
+
+
+#: The words of encodings that say how elements are stored. xarray turns the others into attributes.
+_STORAGE = frozenset(
+    {"zlib", "complevel", "shuffle", "fletcher32", "chunksizes", "contiguous", "compression", "endian", "zstd", "bzip2"}
+    | {"dtype", "_FillValue", "source", "original_shape", "preferred_chunks"}
+)
+
+#: The numbers of the filters beside deflate that netCDF names, and the level that each of them has by default.
+_FILTERS = {"zstd": (32015, 4), "bzip2": (307, 9)}
 
 
 def write(
@@ -39,15 +55,19 @@ def write(
         The file.
     encoding : dict, optional
         For each variable, how it is stored, as for ``to_netcdf``: ``zlib``, ``complevel``, ``shuffle``, ``fletcher32``,
-        ``chunksizes``, ``dtype``, ``_FillValue``, ``scale_factor`` and so on. These add to the encodings of the variables.
+        ``chunksizes``, ``contiguous``, ``endian``, ``dtype``, ``_FillValue``, ``scale_factor`` and so on. ``compression`` is
+        ``"zlib"``, ``"zstd"`` or ``"bzip2"``. These add to the encodings of the variables. In a tree they hold for the variables of
+        this name in all groups.
     unlimited_dims : tuple of str, optional
         The dimensions that can grow; by default those of the dataset's encoding.
 
     Raises
     ------
     TypeError, ValueError
-        If a variable cannot be stored, or an encoding is not possible.
+        If a variable cannot be stored, an encoding is not possible, or a variable or dimension that is named does not exist. If the
+        names are wrong, an existing file stays as it is.
     """
+    _check(data, encoding or {}, unlimited_dims)
     with h5.File(path, "w", track_order=True) as file:
         if isinstance(data, DataTree):
             for node in data.subtree:
@@ -57,6 +77,19 @@ def write(
             _group(data, file, encoding or {}, unlimited_dims)
 
 
+def _check(data: Dataset | DataTree, encoding: Mapping[str, Mapping[str, Any]], growing: Any) -> None:
+    """Raise an exception if there is no variable or dimension of a name."""
+    groups = [node.to_dataset(inherit=False) for node in data.subtree] if isinstance(data, DataTree) else [data]
+    variables = {str(name) for group in groups for name in group.variables}
+    unknown = [name for name in encoding if name not in variables]
+    if unknown:
+        raise ValueError(f"encoding= names variables that do not exist: {', '.join(map(repr, unknown))}")
+    dimensions = {dimension for group in groups for dimension in group.dims}
+    unknown = [name for name in ([growing] if isinstance(growing, str) else growing or ()) if name not in dimensions]
+    if unknown:
+        raise ValueError(f"unlimited_dims= names dimensions that do not exist: {', '.join(map(repr, unknown))}")
+
+
 def _group(data: Dataset, group: Any, encoding: Mapping[str, Mapping[str, Any]], growing: Any) -> None:
     if growing is None:
         growing = data.encoding.get("unlimited_dims", ())
@@ -64,9 +97,20 @@ def _group(data: Dataset, group: Any, encoding: Mapping[str, Mapping[str, Any]],
     variables = {}
     for name, variable in data.variables.items():
         copy = variable.copy(deep=False)
-        copy.encoding = {**variable.encoding, **encoding.get(str(name), {})}
+        asked = encoding.get(str(name), {})
+        copy.encoding = {**_inherited(variable), **asked}
+        if "compression" in asked or any(word in asked for word in ("zlib", *_FILTERS)):
+            # What the caller chooses replaces the filter of the file from which the variable comes.
+            for word in {"compression", "zlib", *_FILTERS} - set(asked):
+                copy.encoding.pop(word, None)
         variables[name] = copy
     encoded, attributes = conventions.cf_encoder(variables, dict(data.attrs))
+    for name, variable in encoded.items():
+        left = [word for word in encoding.get(str(name), {}) if word in variable.encoding and word not in _STORAGE]
+        if left:
+            raise ValueError(f"the encoding of {name!r} is not supported: {', '.join(map(repr, left))}")
+        if variable.dtype.kind == "O" and variable.chunks is None:
+            encoded[name] = ensure_dtype_not_object(variable, name=name)
     for name, value in attributes.items():
         group.attrs[str(name)] = _attribute(value)
     scales = {}
@@ -93,22 +137,42 @@ def _group(data: Dataset, group: Any, encoding: Mapping[str, Mapping[str, Any]],
         _elements(made, variable)
 
 
+def _inherited(variable: Variable) -> dict[str, Any]:
+    """Return the encoding of a variable without what does not fit it any more, or only fits the file from which it comes."""
+    found = dict(variable.encoding)
+    chunks = found.get("chunksizes")
+    if chunks is not None and (len(chunks) != variable.ndim or found.get("original_shape", variable.shape) != variable.shape):
+        del found["chunksizes"]
+    for word in ("blosc", "szip"):
+        # Compression by these is not offered, and their words come with every variable that netCDF4 has read.
+        found.pop(word, None)
+    if found.get("compression") not in (None, "zlib", "gzip", *_FILTERS):
+        del found["compression"]
+    return found
+
+
 def _create(group: Any, name: str, variable: Variable, growing: set[str]) -> Any:
     how = variable.encoding
     shape = variable.shape
     dtype: Any = variable.dtype
     if dtype.kind in "OU":
         dtype = h5.string_dtype()
+    elif how.get("endian") not in (None, "native"):
+        if how["endian"] not in ("little", "big"):
+            raise ValueError(f"the encoding of {name!r} has an unknown byte order: {how['endian']!r}")
+        dtype = dtype.newbyteorder("<" if how["endian"] == "little" else ">")
+    grows = bool(growing & set(map(str, variable.dims)))
+    filters = _filters(name, how)
     options: dict[str, Any] = {}
     if shape:
         chunks = how.get("chunksizes")
+        if chunks is not None and len(chunks) != len(shape):
+            raise ValueError(f"the encoding of {name!r} has chunks of {len(chunks)} dimensions, but the variable has {len(shape)}")
         if chunks is not None and not how.get("contiguous"):
             options["chunks"] = tuple(max(1, min(int(n), size)) for n, size in zip(chunks, shape)) if all(shape) else True
-        if how.get("zlib") or how.get("compression") in ("zlib", "gzip"):
-            options["compression"], options["compression_opts"] = "gzip", int(how.get("complevel", 4))
-            options["shuffle"] = bool(how.get("shuffle", True))
+        options.update(filters)
         options["fletcher32"] = bool(how.get("fletcher32", False))
-        if growing & set(map(str, variable.dims)):
+        if grows:
             options["maxshape"] = tuple(None if d in growing else n for d, n in zip(variable.dims, shape))
     fill = variable.attrs.get("_FillValue")
     if fill is not None and dtype.kind not in "OS":
@@ -116,13 +180,38 @@ def _create(group: Any, name: str, variable: Variable, growing: set[str]) -> Any
     return group.create_dataset(name, shape, dtype, **options)
 
 
+def _filters(name: str, how: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how elements are compressed."""
+    chosen = how.get("compression")
+    if chosen is None:
+        chosen = next((word for word in ("zlib", *_FILTERS) if how.get(word)), None)
+    if chosen in ("zlib", "gzip"):
+        level = how.get("complevel", 4)
+        return {"compression": "gzip", "compression_opts": int(level), "shuffle": bool(how.get("shuffle", True))}
+    if chosen in _FILTERS:
+        number, level = _FILTERS[chosen]
+        return {
+            "compression": number,
+            "compression_opts": (int(how.get("complevel") or level),),
+            "shuffle": bool(how.get("shuffle", True)),
+        }
+    if chosen is not None:
+        raise ValueError(f"the encoding of {name!r} names a compression that is not supported: {chosen!r}")
+    return {}
+
+
 def _attribute(value: Any, dtype: Any = None) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype.kind == "U":
+        value = value.tolist()
+    if isinstance(value, str):
+        # A text of NumPy becomes one of Python.
+        return str(value)
     if isinstance(value, (bool, np.bool_)):
         return np.int8(value)
     if dtype is not None and dtype.kind not in "OSU":
         return np.array([value], dtype).reshape(1)
     if isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value):
-        return np.array(value, dtype=object) if value else ""
+        return np.array([str(each) for each in value], dtype=object) if value else ""
     return value
 
 
@@ -130,12 +219,23 @@ def _elements(made: Any, variable: Variable) -> None:
     waiting = 0
     for part, block in _blocks(variable):
         array = np.asarray(block)
+        if array.dtype.kind == "O":
+            array = _texts(array)
         if array.size:
             made[part] = array
         waiting += array.nbytes
         if waiting > _WAITING:
             made.flush()
             waiting = 0
+
+
+def _texts(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return texts in which missing ones are empty, as xarray itself writes them."""
+    found = np.where(isnull(array), "", array)
+    for each in found.ravel():
+        if not isinstance(each, (str, bytes)):
+            raise TypeError(f"{each!r} is an object and not a text; give the array a type of NumPy with astype()")
+    return found
 
 
 def _blocks(variable: Variable) -> Iterator[tuple[Any, Any]]:

@@ -19,6 +19,7 @@ array([0. , 1.5, 3. ])
 
 from __future__ import annotations
 
+import json
 import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,9 +46,9 @@ _OF_EACH: dict[str, dict[str, tuple[str, tuple[int, ...], Any]]] = {
         "angmom": ("f4", (4,), 0),
         "image": ("i4", (3,), 0),
     },
-    "constraints": {"value": ("f4", (), 0), "group": ("i4", (2,), 0)},
+    "constraints": {"value": ("f4", (), 0), "group": ("u4", (2,), 0)},
     **{
-        name: {"typeid": ("u4", (), 0), "group": ("i4", (members,), 0)}
+        name: {"typeid": ("u4", (), 0), "group": ("u4", (members,), 0)}
         for name, members in (("bonds", 2), ("angles", 3), ("dihedrals", 4), ("impropers", 4), ("pairs", 2))
     },
 }
@@ -106,7 +107,15 @@ class Part:
         found = self._frame._find(f"{self._name}/types")
         if found is None:
             return ["A"] if self._name == "particles" else []
-        return [row.astype("u1").tobytes().split(b"\0")[0].decode("utf-8", "replace") for row in found]
+        return _rows(found)
+
+    @property
+    def type_shapes(self) -> list[dict[str, Any]]:
+        """The shapes of the types, by their numbers, for drawing. Only particles have them."""
+        if self._name != "particles":
+            raise AttributeError(f"{self._name} have no shapes of types")
+        found = self._frame._find("particles/type_shapes")
+        return [{}] if found is None else [json.loads(row) for row in _rows(found)]
 
     def __getattr__(self, name: str) -> NDArray[Any]:
         if name not in _OF_EACH[self._name]:
@@ -115,10 +124,16 @@ class Part:
         return found
 
     def __dir__(self) -> list[str]:
-        return ["N", "types", *_OF_EACH[self._name]]
+        shapes = ["type_shapes"] if self._name == "particles" else []
+        return ["N", "types", *shapes, *_OF_EACH[self._name]]
 
     def __repr__(self) -> str:
         return f"<{self._name} of frame {self._frame.number}: {self.N}>"
+
+
+def _rows(found: NDArray[Any]) -> list[str]:
+    """Return the texts in the rows of an array of characters."""
+    return [row.astype("u1").tobytes().split(b"\0")[0].decode("utf-8", "replace") for row in found]
 
 
 class Frame:
@@ -152,8 +167,8 @@ class Frame:
         return found
 
     @property
-    def log(self) -> dict[str, NDArray[Any]]:
-        """The logged quantities of this frame. Those that it does not store are those of the first frame."""
+    def log(self) -> dict[str, Any]:
+        """The logged quantities of this frame, as arrays and texts. Those that it does not store are those of the first frame."""
         first, own = (self._trajectory._names(number) for number in (0, self.number))
         names = sorted(name for name in first | own if name.startswith("log/"))
         return {name[len("log/") :]: self[name] for name in names}
@@ -163,7 +178,7 @@ class Frame:
         """The names of the quantities that the file stores for this frame."""
         return sorted(self._trajectory._names(self.number))
 
-    def _find(self, name: str) -> NDArray[Any] | None:
+    def _find(self, name: str) -> Any:
         """Return what this frame stores, or else what the first one does."""
         for number in (self.number, 0):
             found = self._trajectory._stored(number, name)
@@ -225,6 +240,8 @@ class Log(Mapping[str, NDArray[Any]]):
     def __getitem__(self, name: str) -> NDArray[Any]:
         if f"log/{name}" not in self._trajectory._names(0):
             raise KeyError(f"the first frame has no logged quantity named {name!r}")
+        if isinstance(self._trajectory._stored(0, f"log/{name}"), str):
+            return np.array([frame[f"log/{name}"] for frame in self._trajectory])
         found: NDArray[Any] = self._trajectory.stack(f"log/{name}")[...]
         return found[:, 0] if found.ndim > 1 and found.shape[1] == 1 else found
 
@@ -244,7 +261,7 @@ class Trajectory(_model.Holder, Sequence[Frame]):
     def __init__(self, file: _model.File) -> None:
         self._file = file
         self._length = int(file.facts["frames"])
-        self._first: dict[str, NDArray[Any] | None] = {}
+        self._first: dict[str, Any] = {}
 
     @property
     def file(self) -> _model.File:
@@ -259,15 +276,18 @@ class Trajectory(_model.Holder, Sequence[Frame]):
     def _names(self, number: int) -> set[str]:
         return set(self._file[f"frames/{number}"]) if self._length else set()
 
-    def _stored(self, number: int, name: str) -> NDArray[Any] | None:
-        """Return what a frame stores; what the first one does is read once."""
+    def _stored(self, number: int, name: str) -> Any:
+        """Return what a frame stores, an array or a text; what the first one does is read once."""
         if number == 0 and name in self._first:
             return self._first[name]
         try:
-            found: NDArray[Any] | None = self._file[f"frames/{number}/{name}"][...]
+            array = self._file[f"frames/{number}/{name}"]
+            found: Any = array[...]
+            if array.facts.get("holds") == "text":
+                found = found.tobytes().decode("utf-8", "replace")
         except KeyError:
             found = None
-        if number == 0 and found is not None:
+        if number == 0 and isinstance(found, np.ndarray):
             found.flags.writeable = False
         if number == 0:
             self._first[name] = found
@@ -310,6 +330,8 @@ class Stacked:
         if not len(trajectory):
             raise ValueError("a trajectory without frames has no quantities")
         first = trajectory[0][name]
+        if isinstance(first, str):
+            raise TypeError(f"{name} is a text; the log of the trajectory has those of all frames")
         self._trajectory = trajectory
         self.name = name
         self.dtype: np.dtype[Any] = first.dtype

@@ -52,7 +52,7 @@ class SciformatsArray(BackendArray):
 
     def _read(self, key: tuple[Any, ...]) -> Any:
         if isinstance(self._source, h5.Dataset):
-            found = _outer(self._source, key)
+            found = _padded(self._source, self.shape, key)
         else:
             found = np.asarray(self._source.oindex(key))
         if self.dtype.kind == "O" and found.dtype.kind == "O":
@@ -61,6 +61,37 @@ class SciformatsArray(BackendArray):
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         return ("sciformats.xarray", *self._source.__dask_tokenize__())
+
+
+def _padded(dataset: h5.Dataset, shape: tuple[int, ...], key: tuple[Any, ...]) -> np.ndarray[Any, Any]:
+    """Return elements of a variable whose dimensions may be longer than the dataset. Elements beyond it have the fill value."""
+    stored = dataset.shape or ()
+    short = [axis for axis, size in enumerate(stored) if size < shape[axis]]
+    if not short:
+        return _outer(dataset, key)
+    from sciformats import _index
+
+    inside, parts, dropped = {}, list(key), []
+    for axis in short:
+        part = key[axis]
+        if isinstance(part, slice):
+            chosen = np.arange(shape[axis])[part]
+        else:
+            chosen = np.atleast_1d(_index.positions(np.atleast_1d(part), shape[axis], axis))
+            if not np.ndim(part):
+                dropped.append(axis)
+        inside[axis] = chosen < stored[axis]
+        parts[axis] = chosen[inside[axis]]
+    found = _outer(dataset, tuple(parts))
+    # The axes of integers are missing in what was found, except for those that were made lists here.
+    axes = [axis for axis, part in enumerate(parts) if isinstance(part, slice) or np.ndim(part)]
+    places = [np.flatnonzero(inside[axis]) if axis in inside else np.arange(found.shape[at]) for at, axis in enumerate(axes)]
+    counts = [len(inside[axis]) if axis in inside else found.shape[at] for at, axis in enumerate(axes)]
+    whole = np.empty(counts, found.dtype)
+    whole[...] = _netcdf.fill(dataset)
+    whole[np.ix_(*places)] = found
+    result: np.ndarray[Any, Any] = whole[tuple(0 if axis in dropped else slice(None) for axis in axes)]
+    return np.asarray(result, found.dtype)
 
 
 def _outer(dataset: h5.Dataset, key: tuple[Any, ...]) -> np.ndarray[Any, Any]:
@@ -181,27 +212,56 @@ class SciformatsStore(AbstractDataStore):
 def _hdf5_variables(group: h5.Group, growing: set[str]) -> dict[str, Variable]:
     """Return the variables of a group, and add its dimensions that can grow to ``growing``."""
     phony: dict[str, int] = {}
-    found = {}
+    numbered: dict[str, dict[int, str]] = {}
+    read = {}
+    # How long the dimensions are that can grow, by the paths of their scales.
+    lengths: dict[str, int] = {}
     # A link that leads nowhere is not a variable.
     for name, member in group.items():
         if not isinstance(member, h5.Dataset) or member.shape is None:
             continue
         attributes = _netcdf.Attributes(member)
+        places = _netcdf.scales(member, attributes, numbered)
         most = member.maxshape or ()
         if _netcdf.is_bare_dimension(attributes):
             if None in most:
-                growing.update(_netcdf.dimensions(member, attributes, {}))
+                growing.update(_netcdf.dimensions(places, member.shape, {}))
             continue
+        dims = _netcdf.dimensions(places, member.shape, phony)
+        growing.update(str(dim) for dim, size in zip(dims, most) if size is None)
+        for place, size in zip(places, most):
+            if place is not None and size is None:
+                lengths.setdefault(place, 0)
         shown = name[len("_nc4_non_coord_") :] if name.startswith("_nc4_non_coord_") else name
-        found[shown] = variable = _hdf5_variable(member, attributes, phony)
-        growing.update(str(dim) for dim, size in zip(variable.dims, most) if size is None)
+        read[shown] = member, attributes, places, dims
+    for member, _, places, _ in read.values():
+        for place, size in zip(places, member.shape or ()):
+            if place in lengths:
+                lengths[place] = max(lengths[place], size)
+    for place in lengths:
+        lengths[place] = max(lengths[place], _elsewhere(group, place))
+    found = {}
+    for shown, (member, attributes, places, dims) in read.items():
+        shape = tuple(size if place is None else lengths.get(place, size) for place, size in zip(places, member.shape or ()))
+        found[shown] = _hdf5_variable(member, attributes, dims, shape)
     return found
 
 
-def _hdf5_variable(dataset: h5.Dataset, read: _netcdf.Attributes, phony: dict[str, int]) -> Variable:
-    dims = _netcdf.dimensions(dataset, read, phony)
+def _elsewhere(group: h5.Group, place: str) -> int:
+    """Return the length that the variables of other groups give to a dimension, whose scale is at a path."""
+    file, here, longest = group.file, (group.name or "/").rstrip("/"), 0
+    scale = file.get(place)
+    if isinstance(scale, h5.Dataset):
+        for path, axis in _netcdf.users(scale):
+            user = file.get(path) if path.rpartition("/")[0] != here else None
+            if isinstance(user, h5.Dataset):
+                longest = max(longest, *(user.shape or ())[axis : axis + 1], 0)
+    return longest
+
+
+def _hdf5_variable(dataset: h5.Dataset, read: _netcdf.Attributes, dims: tuple[str, ...], shape: tuple[int, ...]) -> Variable:
     attributes = _netcdf.shown(read)
-    dtype, shape = dataset.dtype, dataset.shape or ()
+    dtype = dataset.dtype
     if dtype.subdtype is not None:
         base, inner = dtype.subdtype
         dims += tuple(f"{(dataset.name or '').rsplit('/', 1)[-1]}_{i}" for i in range(len(inner)))
@@ -224,8 +284,6 @@ def _hdf5_variable(dataset: h5.Dataset, read: _netcdf.Attributes, phony: dict[st
     }
     if chunks is not None:
         encoding["preferred_chunks"] = dict(zip(dims, chunks))
-    if "_FillValue" in attributes and string is not None and string.length is None:
-        encoding["_FillValue"] = attributes.pop("_FillValue")
     array = SciformatsArray(dataset, dtype, shape)
     return Variable(dims, indexing.LazilyIndexedArray(array), attributes, encoding)
 

@@ -15,6 +15,7 @@ use hdf5_pure::{
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use sciformats_convert::repack::{CopyOptions, copy};
 
 use super::item::{self, Given};
 use super::stored::Stored;
@@ -71,6 +72,17 @@ struct State {
 pub(crate) struct Edit {
     state: Mutex<Option<State>>,
     path: Option<String>,
+    /// The process that opened the file.
+    process: u32,
+}
+
+/// A forked process leaves the file as it is: what is pending, and the lock, belong to the process that opened it.
+impl Drop for Edit {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            std::mem::forget(self.state.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+        }
+    }
 }
 
 /// How a file is opened for changes.
@@ -85,8 +97,9 @@ pub(crate) struct Opening {
     user_block: usize,
     /// Whether new groups keep the order in which members are created.
     tracked: bool,
-    /// Whether the newest structures are written, which older libraries cannot read.
-    newest: bool,
+    /// The oldest release of the C library that reads what is written: `"earliest"`, `"v108"` and so on, or `"latest"`;
+    /// `None` leaves the choice to the writer, or to the structures of the file.
+    bound: Option<String>,
     /// When the file is locked: `"never"`, `"best-effort"` or `"always"`; `None` asks the environment.
     locking: Option<String>,
     /// How space is allocated in a new file: the strategy, whether free space is stored, the smallest part of it that is, and
@@ -115,11 +128,25 @@ fn space_of(strategy: &str, persist: bool, size: u64) -> PyResult<FileSpace> {
     })
 }
 
+/// Returns the release that reads what is written, by the name that h5py has for it.
+fn bound_of(name: Option<&str>) -> PyResult<Option<Release>> {
+    Ok(Some(match name {
+        None => return Ok(None),
+        Some("earliest") => Release::Earliest,
+        Some("v108") => Release::V18,
+        Some("v110") => Release::V110,
+        // Release 1.14 brought no structures of its own.
+        Some("v112" | "v114") => Release::V112,
+        Some("v200" | "latest") => Release::V200,
+        Some(other) => return Err(PyValueError::new_err(format!("{other} is no release"))),
+    }))
+}
+
 /// Opens a file for changes.
 #[pyfunction]
 pub(crate) fn edit_hdf5(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<Edit> {
-    let Opening { create, overwrite, user_block, tracked, newest, locking, space } = opening;
-    let locking = locking_of(locking.as_deref())?;
+    let Opening { create, overwrite, user_block, tracked, bound, locking, space } = opening;
+    let (locking, bound) = (locking_of(locking.as_deref())?, bound_of(bound.as_deref())?);
     let space = match space {
         None => None,
         Some((strategy, persist, threshold, size)) => Some((space_of(&strategy, persist, size)?, threshold)),
@@ -128,8 +155,8 @@ pub(crate) fn edit_hdf5(py: Python<'_>, path: PathBuf, opening: Opening) -> PyRe
     let editor = py.detach(move || {
         if create {
             let mut options = CreateOptions::default().with_track_order(tracked);
-            if newest {
-                options = options.with_bound(Release::V200);
+            if let Some(bound) = bound {
+                options = options.with_bound(bound);
             }
             if let Some((space, threshold)) = space {
                 options = options.with_file_space(space).with_free_space_threshold(threshold);
@@ -149,12 +176,12 @@ pub(crate) fn edit_hdf5(py: Python<'_>, path: PathBuf, opening: Opening) -> PyRe
             .with_external(hdf5_pure::options::External::Anywhere)
             .with_missing(hdf5_pure::options::MissingSources::Filled);
         let options = EditOptions::default().with_track_order(tracked).with_reading(reading);
-        let options = options.with_locking(locking);
+        let options = options.with_bound(bound).with_locking(locking);
         Editor::open_with(path, &options)
     });
     let editor = editor.map_err(|error| raise(&error, Some(&shown)))?;
     let state = State { editor, known: HashMap::new(), tracked };
-    Ok(Edit { state: Mutex::new(Some(state)), path: Some(shown) })
+    Ok(Edit { state: Mutex::new(Some(state)), path: Some(shown), process: std::process::id() })
 }
 
 #[pymethods]
@@ -172,6 +199,9 @@ impl Edit {
 
     /// Writes all pending changes to the file, and closes it.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if self.process != std::process::id() {
+            return Ok(());
+        }
         let state = py.detach(|| self.state.lock().unwrap_or_else(PoisonError::into_inner).take());
         let Some(state) = state else { return Ok(()) };
         let closed = py.detach(|| state.editor.close_with(Flush::Ordered));
@@ -355,6 +385,22 @@ impl Edit {
         })
     }
 
+    /// Copies an object, which is in this file if `within`, with everything below. `flags` say whether the copy is shallow, follows
+    /// soft links, follows external links, and has no attributes.
+    fn copy(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        object: &Node,
+        within: bool,
+        flags: (bool, bool, bool, bool),
+    ) -> PyResult<()> {
+        let (shallow, expand_soft, expand_external, without_attributes) = flags;
+        let options = CopyOptions { within, shallow, expand_soft, expand_external, without_attributes };
+        let object = object.found()?;
+        self.change(py, |state| copy(&object, (&mut state.editor, path), options))
+    }
+
     /// Removes an attribute.
     fn remove_attribute(&self, py: Python<'_>, path: &str, name: &str) -> PyResult<()> {
         self.change(py, |state| state.editor.object(path)?.remove_attribute(name).map(drop))
@@ -401,6 +447,10 @@ impl Edit {
         py: Python<'_>,
         how: impl FnOnce(&mut State) -> Result<T> + Send,
     ) -> PyResult<T> {
+        if self.process != std::process::id() {
+            let problem = "is written by the process that opened it, and not by one that was forked";
+            return Err(raise(&Error::usage("file", problem), self.path.as_deref()));
+        }
         let done = py.detach(|| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             state.as_mut().map(how)

@@ -498,7 +498,7 @@ impl Node {
     }
 
     /// Returns the object. A forked process finds it again in a file of its own.
-    fn found(&self) -> PyResult<Arc<Found>> {
+    pub(super) fn found(&self) -> PyResult<Arc<Found>> {
         let process = std::process::id();
         if self.home.process == process {
             return Ok(Arc::clone(&self.first));

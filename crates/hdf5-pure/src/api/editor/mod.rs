@@ -1,5 +1,6 @@
 //! Edits files in place.
 
+mod created;
 mod dataset;
 pub(crate) mod lock;
 mod object;

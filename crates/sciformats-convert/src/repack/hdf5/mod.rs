@@ -12,6 +12,7 @@
 mod elements;
 mod hollow;
 mod joined;
+mod object;
 mod regions;
 mod rounder;
 mod storage;
@@ -35,6 +36,8 @@ use hdf5_pure::{Address, Attribute, CreateOptions, Dataset, Node, ObjectId, Writ
 use self::elements::{Kept, Stored};
 pub use self::hollow::Hollow;
 pub use self::joined::Joined;
+pub use self::object::CopyOptions;
+pub(super) use self::object::copy;
 use self::rounder::Measured;
 pub(crate) use self::rounder::Rounder;
 pub(super) use self::structures::changes;

@@ -127,15 +127,6 @@ class AttributeManager(MutableMapping[str, Any]):
         """Rename an attribute."""
         self._parent._file_of.change("rename_attribute", self._parent._place[1], _name_of(name), _name_of(to))
 
-    def _copy(self, other: AttributeManager, name: str) -> None:
-        """Copy an attribute of another object, with its type."""
-        value = other[name]
-        if isinstance(value, _types.Empty):
-            self[name] = value
-        else:
-            found = other.get_id(name)
-            self.create(name, value, shape=found.shape, dtype=found.dtype)
-
     def get_id(self, name: str) -> AttributeID:
         """Return the type and the shape of an attribute."""
         if name not in self:

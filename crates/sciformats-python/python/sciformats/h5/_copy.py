@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
-from sciformats.h5._links import ExternalLink, HardLink, SoftLink
+from sciformats.h5._opened import commit_all
 
 
 class Options(NamedTuple):
@@ -18,77 +19,27 @@ class Options(NamedTuple):
 
 
 def copy(source: Any, group: Any, name: str, options: Options) -> None:
-    """Copy an object into a group."""
-    from sciformats.h5._dataset import Dataset
-    from sciformats.h5._objects import Group
+    """Copy an object into a group: everything stays as it is stored. If that is not possible, nothing of the copy stays.
 
+    Raises
+    ------
+    ValueError
+        If the name exists, or the file was opened for reading.
+    NotSupported
+        If the copy would not show the same elements, because they are in other files.
+    """
     if options.expand_refs:
         raise NotImplementedError("copies of what references lead to are not supported")
-    if isinstance(source, Group):
-        members = [(each, source.get(each, getlink=True)) for each in source]
-        made = group if name in ("", "/") else group.create_group(name)
-        for each, link in members:
-            _member(source, each, link, made, options)
-    elif isinstance(source, Dataset):
-        made = _dataset(source, group, name)
-    else:
-        group[name] = source.dtype
-        made = group[name]
-    if not options.without_attrs:
-        for key in source.attrs:
-            made.attrs._copy(source.attrs, key)
-
-
-def _member(source: Any, each: str, link: Any, made: Any, options: Options) -> None:
-    from sciformats.h5._objects import Group
-
-    if isinstance(link, SoftLink) and not (options.expand_soft and each in source):
-        made[each] = SoftLink(link.path)
-    elif isinstance(link, ExternalLink) and not options.expand_external:
-        made[each] = ExternalLink(link.filename, link.path)
-    else:
-        member = source[each]
-        if options.shallow and isinstance(member, Group) and isinstance(link, HardLink):
-            made.create_group(each)
-        else:
-            copy(member, made, each, options)
-
-
-def _dataset(source: Any, group: Any, name: str) -> Any:
-    if source.shape is None:
-        from sciformats.h5._types import Empty
-
-        return group.create_dataset(name, data=Empty(source.dtype))
-    filters = [(number, values) for number, values in source._pipeline.items()]
-    made = group.create_dataset(
-        name,
-        source.shape,
-        source.dtype,
-        chunks=source.chunks,
-        maxshape=source.maxshape if source.chunks else None,
-        fillvalue=source.fillvalue if source._node.fill() is not None else None,
-        **_filters(filters, source),
-    )
-    if source.chunks is None or not source.size:
-        if source.size:
-            made[()] = source[()]
-        return made
-    for part in source.iter_chunks():
-        made[part] = source[part]
-    return made
-
-
-def _filters(filters: list[tuple[int, list[int]]], source: Any) -> dict[str, Any]:
-    options: dict[str, Any] = {"shuffle": source.shuffle, "fletcher32": source.fletcher32}
-    for number, values in filters:
-        if number == 1:
-            options.update(compression="gzip", compression_opts=source.compression_opts)
-        elif number == 4:
-            options.update(compression="szip", compression_opts=source.compression_opts)
-        elif number == 32000:
-            options.update(compression="lzf")
-        elif number == 6:
-            options["scaleoffset"] = source.scaleoffset
-        elif number not in (2, 3):
-            options.update(compression=number, compression_opts=tuple(values))
-    return options
+    path = (group.name or "/") if name in ("", "/") else group._target(name, "object")
+    origin, target = source._file_of, group._file_of
+    if options.expand_external:
+        # Links are followed in the files as they are stored.
+        commit_all()
+    with ExitStack() as locks:
+        # Always in the same order, so that two copies never wait for each other.
+        for lock in sorted((origin._lock, target._lock), key=id):
+            locks.enter_context(lock)
+        origin.check_open()
+        node = origin.at(source._address) if source._found is None else source._found
+        within = origin.editor is not None and origin.editor is target.editor
+        target.change("copy", path, node, within, (options.shallow, options.expand_soft, options.expand_external, options.without_attrs))

@@ -382,28 +382,36 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
 
         An object with several hard links is visited once.
         """
-        return _beneath(self, "", func, {self._node.address})
+        seen = {self._node.address}
+
+        def visit(group: Group, name: str, shown: str, link: tuple[str, Any]) -> tuple[Any, Group | None]:
+            kind, target = link
+            if kind != "hard" or target in seen:
+                return None, None
+            seen.add(target)
+            member = wrap(group._file_of, group._node.object_at(target), group._path(name))
+            return func(shown, member), member if isinstance(member, Group) else None
+
+        return _beneath(self, visit)
 
     def visititems_links(self, func: Callable[[str, Any], Any]) -> Any:
         """Call a function with the name of each link below and the link, until it returns something other than ``None``."""
-        return self._visit_links("", func, {self._node.address})
+        seen = {self._node.address}
+
+        def visit(group: Group, name: str, shown: str, link: tuple[str, Any]) -> tuple[Any, Group | None]:
+            kind, target = link
+            answer = func(shown, _link_of(kind, target))
+            if answer is not None or kind != "hard" or target in seen:
+                return answer, None
+            seen.add(target)
+            node = group._node.object_at(target)
+            return None, Group(group._file_of, node, group._path(name)) if node.kind == "group" else None
+
+        return _beneath(self, visit)
 
     def visit_links(self, func: Callable[[str], Any]) -> Any:
         """Call a function with the name of each link below, until it returns something other than ``None``."""
         return self.visititems_links(lambda name, _: func(name))
-
-    def _visit_links(self, before: str, func: Callable[[str, Any], Any], seen: set[int]) -> Any:
-        for name, (kind, target), _ in sorted(self._node.links(), key=lambda link: link[0].encode()):
-            answer = func(before + name, _link_of(kind, target))
-            if answer is None and kind == "hard" and target not in seen:
-                seen.add(target)
-                node = self._node.object_at(target)
-                if node.kind == "group":
-                    inner = Group(self._file_of, node, self._path(name))
-                    answer = inner._visit_links(before + name + "/", func, seen)
-            if answer is not None:
-                return answer
-        return None
 
     def __repr__(self) -> str:
         if self._file_of.is_closed:
@@ -459,18 +467,28 @@ class NamedMembers(ItemsView[str, Any]):
         return f"<ItemsViewHDF5({self._mapping})>"
 
 
-def _beneath(group: Group, before: str, func: Callable[[str, Any], Any], seen: set[int]) -> Any:
-    """Call a function for everything below a group; ``before`` is the path from the first group to this one."""
-    for name, (kind, target), _ in sorted(group._node.links(), key=lambda link: link[0].encode()):
-        if kind != "hard" or target in seen:
-            continue
-        seen.add(target)
-        member = wrap(group._file_of, group._node.object_at(target), group._path(name))
-        answer = func(before + name, member)
-        if answer is None and isinstance(member, Group):
-            answer = _beneath(member, before + name + "/", func, seen)
-        if answer is not None:
-            return answer
+def _beneath(first: Group, visit: Callable[[Group, str, str, tuple[str, Any]], tuple[Any, Group | None]]) -> Any:
+    """Call a function for each link below a group, until it answers. It gets a group, the name of a link in it, the path from the first
+    group, and the link. It returns its answer, and the group below that link that is to be gone through next.
+    """
+
+    def links(group: Group) -> Iterator[tuple[str, tuple[str, Any]]]:
+        found = sorted(group._node.links(), key=lambda link: link[0].encode("utf-8", "surrogatepass"))
+        return iter([(name, link) for name, link, _ in found])
+
+    # A list, because groups can be nested deeper than functions of Python.
+    stack = [(first, "", links(first))]
+    while stack:
+        group, before, rest = stack[-1]
+        for name, link in rest:
+            answer, below = visit(group, name, before + name, link)
+            if answer is not None:
+                return answer
+            if below is not None:
+                stack.append((below, before + name + "/", links(below)))
+                break
+        else:
+            stack.pop()
     return None
 
 

@@ -18,6 +18,9 @@ _CREATE = {"w": (True, True), "w-": (True, False), "x": (True, False), "r+": (Fa
 #: The numbers of the strategies by which space in a file is allocated.
 STRATEGIES = {"fsm": 0, "page": 1, "aggregate": 2, "none": 3}
 
+#: The names of the releases of the C library whose structures a file can be limited to.
+RELEASES = ("earliest", "v108", "v110", "v112", "v114", "v200")
+
 _DRIVERS = (None, "sec2", "core", "stdio", "split", "fileobj")
 
 
@@ -118,13 +121,15 @@ def again(address: Address) -> Opened:
     return found
 
 
-def _check_user_block(size: int | None, mode: str) -> None:
-    if size is None or size == 0:
+def _check_user_block(size: Any, mode: str) -> None:
+    try:
+        size = int(size or 0)
+    except (TypeError, ValueError):
+        raise ValueError("User block size must be an integer") from None
+    if size == 0:
         return
     if mode == "r":
         raise ValueError("User block may only be specified when creating a file")
-    if not isinstance(size, int):
-        raise ValueError("User block size must be an integer")
     if size < 512 or size & (size - 1):
         raise ValueError("User block size must be a power of 2 and at least 512")
 
@@ -148,8 +153,7 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
         _locks.check_same(options["locking"], writer.locking, path)
         return Again(writer)
     create, overwrite = _CREATE[mode]
-    libver = options["libver"]
-    newest = (libver if isinstance(libver, str) else (libver or ("earliest",))[0]) == "latest"
+    bounds = _bounds(options["libver"])
     user_block = int(options["userblock_size"] or 0)
     editor = _sciformats.edit_hdf5(
         path,
@@ -158,7 +162,8 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
             "overwrite": overwrite,
             "user_block": user_block,
             "tracked": options["track_order"],
-            "newest": newest,
+            # By default, any release reads a new file, as with h5py; what is added to a file follows from its structures.
+            "bound": ("earliest" if create else None) if bounds is None else bounds[0],
             "locking": _locks.WORDS[options["locking"]],
             "space": None
             if options["fs_strategy"] is None
@@ -172,15 +177,30 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
     )
     found = Opened(Address(path, fixed, state_of(path)), None, editor, "r+")
     found.register(path)
-    if libver is not None:
-        bounds = (libver, "latest") if isinstance(libver, str) else tuple(libver)
-        found.libver = tuple("v200" if bound == "latest" else bound for bound in bounds)  # type: ignore[assignment]
+    if bounds is not None:
+        found.libver = bounds
     found.track_order = options["track_order"]
     found.locking = options["locking"]
     if user_block and not create and found.root.file_facts()[1] != user_block:
         found.close()
         raise ValueError(f"Requested userblock size ({user_block}) does not match that of existing file")
     return found
+
+
+def _bounds(libver: Any) -> tuple[str, str] | None:
+    """Return the oldest and the newest release for the argument ``libver``."""
+    if libver is None:
+        return None
+    given = (libver, "latest") if isinstance(libver, str) else tuple(libver)
+    if len(given) != 2 or not all(isinstance(each, str) for each in given):
+        raise ValueError(f"libver is {libver!r}, and not the name of a release or a pair of them")
+    for each in given:
+        if each != "latest" and each not in RELEASES:
+            raise ValueError(f"Invalid library version bound: {each!r} is none of {', '.join(RELEASES)}, latest")
+    first, last = (RELEASES[-1] if each == "latest" else each for each in given)
+    if RELEASES.index(first) > RELEASES.index(last):
+        raise ValueError(f"libver is {libver!r}: the first release is newer than the second")
+    return first, last
 
 
 def _in_memory(target: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Any:

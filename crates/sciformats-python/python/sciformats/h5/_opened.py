@@ -10,7 +10,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from sciformats import _sciformats
 from sciformats._open import Address
+from sciformats.errors import Conflict
 
 #: The number of bytes of changes that wait in memory at most.
 _WAITING = 1 << 28
@@ -33,7 +35,24 @@ _written: weakref.WeakValueDictionary[str, Opened] = weakref.WeakValueDictionary
 def writer_of(path: str) -> Opened | None:
     """Return the file at a path if this process writes it."""
     writer = _written.get(os.path.realpath(path))
-    return None if writer is None or writer.is_closed else writer
+    return None if writer is None or writer.is_closed or writer.is_forked else writer
+
+
+def _with_new_locks() -> None:
+    """Forget who held the locks of files: in a forked process, no other thread is there to release them."""
+    for each in list(_written.values()):
+        each._lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_with_new_locks)
+
+
+def commit_all() -> None:
+    """Write the changes of all files that this process writes."""
+    for each in list(_written.values()):
+        if not each.is_closed:
+            each.commit()
 
 
 @atexit.register
@@ -90,7 +109,11 @@ class Opened(Opening):
         self._stale = False
         self._reads = 0
         self._waiting = 0
+        #: Whether there are changes that are not in the file yet.
+        self._pending = False
         self._process = os.getpid()
+        #: The root group as a forked process has opened the file again, and that process.
+        self._anew: tuple[int, Any] | None = None
         #: The path under which other openings of the file find this one, and those that have found it.
         self._registered: str | None = None
         self._others: weakref.WeakSet[Again] = weakref.WeakSet()
@@ -111,11 +134,34 @@ class Opened(Opening):
         with self._lock:
             return self.at(self.root_address, elements=False)
 
+    @property
+    def is_forked(self) -> bool:
+        """Whether the file is written by the process from which this one was forked."""
+        return self.editor is not None and self._process != os.getpid()
+
+    def _again(self) -> Any:
+        """Return the root group of the file as this forked process opens it.
+
+        Raises
+        ------
+        Conflict
+            If the other process had changes that were not in the file yet.
+        """
+        if self._pending:
+            text = "the process that writes the file had changes that were not in it yet; flush the file before forking"
+            raise Conflict(text, self.address.path)
+        process = os.getpid()
+        if self._anew is None or self._anew[0] != process:
+            self._anew = process, _sciformats.open_hdf5(self.address.path, None, dict(self.address.options))
+        return self._anew[1]
+
     def at(self, address: int, elements: bool = True) -> Any:
         """Return the object at an address of a file that is written, with all changes. The lock must be held.
 
         Changes of elements are shown only if ``elements`` is true, because they have to be laid out in the file for that.
         """
+        if self.is_forked:
+            return self._again().object_at(address)
         if self._seen != self.changes or (self._stale and elements):
             self._nodes = {}
             self._root = self.editor.root()
@@ -129,7 +175,7 @@ class Opened(Opening):
     def read(self, address: int, path: str, ranges: Any) -> Any:
         """Return elements of a dataset of a file that is written, with all changes. The lock must be held."""
         node = self.at(address, elements=False)
-        if self._stale and self._reads < _READS and node.direct:
+        if self._stale and self._reads < _READS and node.direct and not self.is_forked:
             self._reads += 1
             found = self.editor.read((address, path), ranges)
             if found is not None:
@@ -140,16 +186,23 @@ class Opened(Opening):
         """Return whether a file that is written has a link, or ``None`` if this cannot be found out without its objects."""
         with self._lock:
             self.check_open()
+            self._check_process()
             found: bool | None = self.editor.has_link(path)
             return found
 
+    def _check_process(self) -> None:
+        if self.is_forked:
+            text = "the file is written by the process that opened it, and not by one that was forked"
+            raise Conflict(text, self.address.path)
+
     def commit(self) -> None:
-        """Write all changes to the file."""
+        """Write all changes to the file. A forked process has none."""
         with self._lock:
-            if self.editor is not None:
+            if self.editor is not None and not self.is_forked:
                 self.editor.commit()
                 self.changes += 1
                 self._waiting = 0
+                self._pending = False
 
     def change(self, method: str, *arguments: Any) -> Any:
         """Change the file with a method of the editor. What was found before is looked up again when it is used next.
@@ -158,11 +211,15 @@ class Opened(Opening):
         ------
         ValueError
             If the file was opened for reading, or is closed.
+        Conflict
+            If this process was forked after the file was opened.
         """
         self.check_open()
         with self._lock:
             if self.editor is None:
                 raise ValueError("Unable to change the file (no write intent on file)")
+            self._check_process()
+            self._pending = True
             try:
                 return getattr(self.editor, method)(*arguments)
             finally:
@@ -218,6 +275,10 @@ class Opened(Opening):
 
     def _finish(self) -> None:
         self._closed = True
+        if self.is_forked:
+            # The file, what is pending, and what happens afterwards belong to the other process.
+            self._root, self._nodes, self._anew, self.editor, self.linked, self.after = None, {}, None, None, {}, None
+            return
         # The file, and with it its lock, is held as long as there is an object of the Rust part.
         self._root, self._nodes = None, {}
         linked, self.linked = self.linked, {}

@@ -1,0 +1,104 @@
+//! What new objects of an edited file say about themselves, for copies of objects of other files.
+
+use sciformats_core::{Error, Result};
+
+use crate::api::editor::Editor;
+use crate::change::tree::Kind;
+use crate::object::creation::{CreationOrder, CreationProperties};
+use crate::object::id::ObjectId;
+use crate::spec::message::datatype::Datatype;
+
+impl Editor {
+    /// Creates a committed datatype to which no link leads yet. Without a link, it stays in the file as long as a
+    /// dataset or an attribute uses it.
+    ///
+    /// ```
+    /// use hdf5_pure::{Datatype, Editor, File, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// Writer::create(&path)?.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// let kelvin = file.commit_unlinked(&Datatype::float32())?;
+    /// file.dataset("temperature").committed(kelvin).shape([2]).create_encoded()?;
+    /// file.commit()?;
+    /// assert!(File::open(&path)?.dataset("temperature")?.committed()?.is_some());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`Error::Usage`] if the bound of the file does not allow the datatype.
+    pub fn commit_unlinked(&mut self, datatype: &Datatype) -> Result<ObjectId> {
+        let datatype = self.tree.datatype(datatype)?;
+        self.tree.add(Kind::Datatype(datatype), None)
+    }
+
+    /// Sets the creation properties of an object that was created since the last [`commit`](Self::commit).
+    ///
+    /// ```
+    /// use hdf5_pure::structure::CreationOrder;
+    /// use hdf5_pure::{CreateOptions, Editor, File, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// let ordered = Writer::in_memory(&CreateOptions::default().with_track_order(true))?;
+    /// let ordered = File::from_bytes(ordered.into_bytes()?)?;
+    /// let properties = ordered.creation_properties(ordered.root()?.address())?;
+    ///
+    /// Writer::create(&path)?.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// let days = file.group("days")?.id();
+    /// file.creation_properties(days, &properties)?;
+    /// file.commit()?;
+    /// let file = File::open(&path)?;
+    /// let found = file.creation_properties(file.group("days")?.address())?;
+    /// assert_eq!(found.attribute_order, CreationOrder::Indexed);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`Error::Usage`] if the object is not new, or if the properties contradict each other.
+    pub fn creation_properties(&mut self, object: ObjectId, properties: &CreationProperties) -> Result<()> {
+        let old = properties.header_version == 1;
+        if old && properties.attribute_order != CreationOrder::Unknown
+            || !matches!(properties.header_version, 1 | 2)
+        {
+            return Err(Error::usage(
+                "header version",
+                "must be 1 or 2, and must be 2 if the creation order of attributes is tracked",
+            ));
+        }
+        let object = self.tree.object_mut(object)?;
+        if object.origin.is_some() {
+            return Err(Error::usage("object", "is in the file already, so that its properties are fixed"));
+        }
+        object.properties = properties.clone();
+        Ok(())
+    }
+
+    /// Sets the comment of an object.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// let mut made = Writer::create(&path)?;
+    /// made.dataset("temperature").write(&[281.5, 282.0])?;
+    /// made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// let temperature = file.id("temperature")?;
+    /// file.comment(temperature, "two metres above the ground")?;
+    /// file.commit()?;
+    /// let file = File::open(&path)?;
+    /// let info = file.object_info(file.dataset("temperature")?.address())?;
+    /// assert_eq!(info.comment, Some("two metres above the ground".into()));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`Error::Usage`] if the object does not belong to this file, or the comment contains a NUL character.
+    pub fn comment(&mut self, object: ObjectId, text: &str) -> Result<()> {
+        self.tree.comment(object, text)
+    }
+}
