@@ -95,6 +95,13 @@ impl Work {
             }
             Err(error) => spoil(&mut report, State::Partial, format!("its attributes: {error}")),
         }
+        if !node.is_group() && !node.is_dataset() && node.header.has(MessageType::Dataspace) {
+            // Readers take such an object for a dataset of which no element was written.
+            if let Ok(dataset) = file.dataset_at(Address(at)) {
+                report.missing = vec![(vec![0; dataset.shape().len()], dataset.shape().to_vec())];
+            }
+            spoil(&mut report, State::Metadata, "what says where its elements are is lost".into());
+        }
         if node.is_dataset() {
             match file.dataset_at(Address(at)) {
                 Ok(dataset) => {

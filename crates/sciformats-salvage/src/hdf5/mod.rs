@@ -105,6 +105,7 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Found>
     work.note_reached();
     work.rebuild_groups();
     let damaged = !causes.is_empty()
+        || work.rootless
         || !work.corrected.is_empty()
         || !work.tree.lost.is_empty()
         || work.tree.nodes.values().any(|node| node.broken.is_some() || !node.header.lost.is_empty());
@@ -309,10 +310,12 @@ impl Work {
         if let Some(root) = told {
             self.root = root.0;
             self.drop_lost_parts(root.0)?;
-            if self.tree.walk(&self.carver, root.0, "/") {
+            let walked = self.tree.walk(&self.carver, root.0, "/");
+            if walked && self.is_root(root.0) {
                 return self.repair_headers();
             }
-            self.tree.lost.retain(|(path, ..)| path != "/");
+            // A changed address leads to another object, or to bytes that look like one.
+            self.tree = Tree::default();
         }
         if let Some(Superblock { rest: Rest::Old { root: entry, .. }, .. }) = &self.superblock
             && let hdf5_pure::structure::Cache::Group { btree: Some(btree), heap: Some(heap) } = entry.cache
@@ -339,18 +342,33 @@ impl Work {
         Ok(())
     }
 
+    /// Returns whether an object that was reached is a group, and not another one than that whose B-tree and heap the superblock names.
+    fn is_root(&self, at: u64) -> bool {
+        let Some(node) = self.tree.nodes.get(&at).filter(|node| node.is_group()) else { return false };
+        let Some(Superblock { rest: Rest::Old { root: entry, .. }, .. }) = &self.superblock else {
+            return true;
+        };
+        let hdf5_pure::structure::Cache::Group { btree: Some(btree), heap: Some(heap) } = entry.cache else {
+            return true;
+        };
+        let mut tables = node.header.messages.iter().filter_map(|message| self.carver.symbol_table(message));
+        tables.next().is_none_or(|table| table == (btree, heap) || self.header_of(btree, heap).is_none())
+    }
+
+    /// Returns the address of the header that names this B-tree and this heap.
+    fn header_of(&self, btree: Address, heap: Address) -> Option<u64> {
+        self.addresses("object header").find(|at| {
+            let header = self.carver.header(Address(*at)).ok();
+            let messages = header.map(|header| header.messages).unwrap_or_default();
+            messages.iter().find_map(|message| self.carver.symbol_table(message)) == Some((btree, heap))
+        })
+    }
+
     /// Takes the group as the root whose B-tree and heap the superblock names: the one whose header says so too, or a new one.
     fn root_of(&mut self, btree: Address, heap: Address) -> Result<()> {
         self.rootless = true;
-        let is_same = |at: &u64| {
-            let header = self.carver.header(Address(*at)).ok();
-            let messages = header.map(|header| header.messages).unwrap_or_default();
-            let mut tables = messages.iter().filter_map(|message| self.carver.symbol_table(message));
-            tables.next() == Some((btree, heap))
-        };
-        let known = self.addresses("object header").find(is_same);
         let reason = "the superblock names the B-tree and the heap of the root group".to_owned();
-        match known {
+        match self.header_of(btree, heap) {
             Some(root) => {
                 self.root = root;
                 self.act("lay a superblock over the file", root, reason, Confidence::High);
