@@ -234,6 +234,9 @@ def images():
         for kind, bits in (("u1", 8), ("u2", 12), ("u2", 16), ("i2", 15)):
             file.create_dataset(f"{kind} {bits}", data=image(kind, bits), chunks=(60, 90), **FciDecomp())
             file.create_dataset(f"{kind} {bits} lines", data=image(kind, bits), chunks=(1, 90), **FciDecomp())
+        for kind, planes in (("u1", 3), ("u2", 3), ("u1", 2), ("u2", 4)):
+            data = np.stack([image(kind, 8) for _ in range(planes)])
+            file.create_dataset(f"{kind} {planes} planes", data=data, chunks=data.shape, **FciDecomp())
     read("jpeg-ls: fcidecomp", "fcidecomp.h5")
 
     def ours():

@@ -242,7 +242,8 @@ def check(program, original, damaged, saved):
                 except Exception:
                     equal = False
                 listed = overlaps(sel, ref.shape, obj["missing"])
-                if equal and intact:
+                # What is listed as missing is not saved, whether or not it is right.
+                if equal and intact and not listed:
                     good += 1
                 if not equal and not listed and obj["state"] == "partial":
                     wrong.append(("partial, unchecked" if obj["unchecked"] else "partial", name, str(sel)))
@@ -603,8 +604,8 @@ def check_other(program, label, original, damaged, saved, chunks, stored):
                 good += bool(have[at[0] // 10] and intact)
                 continue
             equal = have is not None and have.shape == data.shape and np.array_equal(have[at[0]:at[0] + len(part)] if at else have, part)
-            good += bool(equal and intact)
             listed = obj is not None and overlaps((slice(at[0], at[0] + len(part)),) if at else (slice(0, len(data)),), (*data.shape, 1), obj["missing"])
+            good += bool(equal and intact and not listed)
             if have is not None and obj is not None and not equal and not listed and obj["state"] in ("whole", "unchecked", "partial"):
                 state = "partial, unchecked" if obj["state"] == "partial" and obj["unchecked"] else obj["state"]
                 wrong.append((state, name, str(at)))

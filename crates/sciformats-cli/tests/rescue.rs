@@ -292,3 +292,35 @@ fn salvage_reports_when_nothing_is_left_and_writes_no_file() {
     assert!(!dir.path().join("clean.ra").exists());
     assert_eq!(fs::read(&path).unwrap(), bytes);
 }
+
+#[test]
+fn a_damaged_file_is_never_written_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("lost.ra");
+    common::raw_array(&path, &[20, 30], &vec![1.5; 600]);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[32] ^= 4; // the size of the elements, which can be mended
+    fs::write(&path, &bytes).unwrap();
+    fs::write(dir.path().join("precious.svg"), "precious").unwrap();
+    let status = |args: &[&str]| Program::at(dir.path()).run(args).status.code();
+    for args in [
+        &["salvage", "-f", "lost.ra", "lost.ra"][..],
+        &["salvage", "-f", "lost.ra", "./lost.ra"],
+        &["salvage", "-f", "lost.ra", "--map", "lost.ra"],
+        &["salvage", "lost.ra", "--map", "precious.svg"],
+        &["salvage", "lost.ra", "new.ra", "--map", "new.ra"],
+        &["verify", "--repair-plan", "lost.ra", "--repair-to", "lost.ra", "-f"],
+    ] {
+        assert_eq!(status(args), Some(2), "{args:?}");
+    }
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+    assert_eq!(fs::read(dir.path().join("precious.svg")).unwrap(), b"precious");
+    assert!(!dir.path().join("new.ra").exists());
+    assert_eq!(status(&["salvage", "-f", "lost.ra", "--map", "precious.svg"]), Some(1));
+    assert!(fs::read(dir.path().join("precious.svg")).unwrap().starts_with(b"<svg"));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("lost.ra", dir.path().join("link.ra")).unwrap();
+        assert_eq!(status(&["salvage", "-f", "lost.ra", "--map", "link.ra"]), Some(2));
+    }
+}

@@ -90,7 +90,8 @@ impl Filter for Lzo {
             out.extend(adler32(input).to_le_bytes());
             out.extend(len.to_le_bytes());
         }
-        Ok((out.len() < input.len()).then_some(out))
+        // The filter is not optional, so that a chunk that does not shrink is stored as a longer stream.
+        Ok(Some(out))
     }
 
     fn configure(&self, asked: &[u32], _chunk: &crate::Chunk<'_>) -> Result<Vec<u32>, Fault> {
@@ -401,6 +402,15 @@ mod tests {
         let at = bytes.len() - 8;
         bytes[at] ^= 1;
         assert!(Lzo.decode(&[1, 20, 0], &bytes, 4000).is_err());
+    }
+
+    #[test]
+    fn chunks_that_do_not_shrink_are_stored() {
+        for data in [&b"x"[..], b"", b"no byte of this occurs twic."] {
+            let bytes = Lzo.encode(&[], data).unwrap().unwrap();
+            assert!(bytes.len() > data.len());
+            assert_eq!(Lzo.decode(&[], &bytes, data.len()).unwrap(), data);
+        }
     }
 
     #[test]

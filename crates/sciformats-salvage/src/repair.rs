@@ -105,7 +105,7 @@ impl RepairPlan {
         Arc::new(Overlay::new(storage.clone(), self.lengths.1, patches.collect()))
     }
 
-    /// Adds a change, if it changes anything.
+    /// Adds a change, if it changes anything. A further change of the same kind at the same place takes the place of the one before.
     fn change(
         &mut self,
         storage: &Arc<dyn ReadAt>,
@@ -115,8 +115,17 @@ impl RepairPlan {
     ) -> Result<bool> {
         let view = self.view(storage);
         let old = view.read_at(offset, new.len())?.into_owned();
-        if old == new || self.repairs.iter().any(|repair| repair.offset == offset && repair.kind == kind) {
+        if old == new {
             return Ok(false);
+        }
+        let same =
+            |repair: &Repair| repair.offset == offset && repair.kind == kind && repair.new.len() == new.len();
+        if let Some(at) = self.repairs.iter().position(same) {
+            let before = self.repairs.remove(at);
+            if before.old != new {
+                self.repairs.push(Repair { kind, offset, old: before.old, new, reason, confidence });
+            }
+            return Ok(true);
         }
         self.repairs.push(Repair { kind, offset, old, new, reason, confidence });
         Ok(true)
@@ -126,7 +135,10 @@ impl RepairPlan {
         self.checksums(storage)?;
         let Ok((base, superblock)) = Carver::find_superblock(&*self.view(storage)) else { return Ok(()) };
         let is_new = superblock.version >= 2;
-        if superblock.version >= 3 && superblock.consistency_flags & 5 != 0 {
+        let is_open = superblock.version >= 3 && superblock.consistency_flags & 5 != 0;
+        let ends = self.end_of_file(storage, base, (&superblock, is_open))?;
+        // The flags keep other programs from writing behind a wrong end, over what is there.
+        if is_open && ends {
             let cleared = u8::try_from(superblock.consistency_flags & 0xff & !5).unwrap_or_default();
             let reason = format!(
                 "the flags {} say that a writer has the file open; while one has, it must not be repaired",
@@ -135,7 +147,6 @@ impl RepairPlan {
             let place = ("clear the status flags", bound::sum(base, 11));
             self.change(storage, place, vec![cleared], (reason, Confidence::Medium))?;
         }
-        self.end_of_file(storage, base, &superblock)?;
         self.counts(storage, base, superblock.sizes)?;
         if is_new {
             // The fields of the superblock are followed by its checksum.
@@ -149,36 +160,48 @@ impl RepairPlan {
         self.checksums(storage)
     }
 
-    /// Corrects the end of the file in the superblock, if structures that can be read are behind it.
+    /// Corrects the end of the file in the superblock, if structures that can be read are behind it. In a file that a writer has left
+    /// open, everything behind it may belong to something that cannot be read yet. Returns whether the end is right then.
     fn end_of_file(
         &mut self,
         storage: &Arc<dyn ReadAt>,
         base: u64,
-        superblock: &hdf5_pure::structure::Superblock,
-    ) -> Result<()> {
+        (superblock, is_open): (&hdf5_pure::structure::Superblock, bool),
+    ) -> Result<bool> {
+        let size = storage.size();
         let end = bound::sum(bound::left(superblock.end_of_file, superblock.base), base);
-        if storage.size() <= end || superblock.base != base || superblock.sizes.offsets != 8 {
-            return Ok(());
+        if size <= end || superblock.base != base {
+            return Ok(size == end && superblock.base == base);
         }
         let found = crate::hdf5::examine(&self.view(storage), 1)?.report;
-        let last = found
-            .map
-            .parts()
-            .iter()
-            .filter(|(.., part)| *part == Part::Reached)
-            .map(|&(_, end, _)| end)
-            .max();
+        let reached = found.map.parts().iter().filter(|(.., part)| *part == Part::Reached);
+        let last = reached.map(|&(_, end, _)| end).max().unwrap_or(0).max(end);
         let whole = found.objects.iter().all(|object| object.state <= State::Unchecked);
-        let Some(last) = last.filter(|&last| last > end && whole) else { return Ok(()) };
-        let at = match superblock.version {
-            0 => 40,
-            1 => 44,
-            _ => 28,
+        let new = if whole { last } else { size };
+        if new == end || last == end && !is_open {
+            return Ok(true);
+        }
+        let (first, offsets) = match superblock.version {
+            0 => (24u64, superblock.sizes.offsets),
+            1 => (28, superblock.sizes.offsets),
+            _ => (12, superblock.sizes.offsets),
         };
+        let bytes = bound::sum(bound::left(new, base), superblock.base).to_le_bytes();
+        let (bytes, rest) = bytes.split_at_checked(offsets.into()).unwrap_or((&bytes, &[]));
+        if rest.iter().any(|&byte| byte != 0) {
+            return Ok(false);
+        }
+        // Two addresses are before it.
+        let at = bound::sum(first, bound::product(2, u64::from(offsets)));
         let place = ("correct the end of the file", bound::sum(base, at));
-        let reason = format!("the superblock declares {end}, and parts that can be read end at {last}");
-        let new = bound::left(last, base).to_le_bytes().to_vec();
-        self.change(storage, place, new, (reason, Confidence::Medium)).map(drop)
+        let reason = match whole {
+            true => format!("the superblock declares {end}, and parts that can be read end at {last}"),
+            false => format!(
+                "the superblock declares {end}, and the file, of which not all can be read, ends at {size}"
+            ),
+        };
+        self.change(storage, place, bytes.to_vec(), (reason, Confidence::Medium))?;
+        Ok(true)
     }
 
     /// Corrects the numbers of messages of headers of version 1.
@@ -216,7 +239,7 @@ impl RepairPlan {
                 {
                     continue;
                 }
-                let mark = self.repairs.len();
+                let before = self.repairs.clone();
                 changed |= match flipped(&*view, (offset, stored, computed)) {
                     // A bit of the checksum itself is corrected below.
                     Some(flip) if flip.offset < offset => {
@@ -236,7 +259,7 @@ impl RepairPlan {
                 };
                 // Bytes of the structure that were changed would now be taken for right ones.
                 if faults(&self.view(storage))?.0 > count {
-                    self.repairs.truncate(mark);
+                    self.repairs = before;
                     changed = false;
                 }
             }
@@ -341,9 +364,16 @@ impl RepairPlan {
         }
         let mut done: Vec<&Repair> = Vec::new();
         for repair in &self.repairs {
+            let mut there = storage.read_at(repair.offset, repair.old.len())?.into_owned();
             // A repair may change what an earlier one has changed.
-            let is_first = done.iter().all(|other| other.offset != repair.offset);
-            if is_first && *storage.read_at(repair.offset, repair.old.len())? != repair.old[..] {
+            let places = (repair.offset..).zip(&mut there);
+            for (at, byte) in places {
+                let earlier = done.iter().rev();
+                let mut news = earlier
+                    .filter_map(|other| other.new.get(bound::addressable(at.checked_sub(other.offset)?)));
+                *byte = news.next().copied().unwrap_or(*byte);
+            }
+            if there != repair.old {
                 return Err(changed());
             }
             done.push(repair);

@@ -1,10 +1,14 @@
 //! What was found out about a damaged file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use sciformats_convert::convert::Loss;
 use serde_json::{Value, json};
 
 use crate::map::Map;
+
+/// What is said of an object that is not in the new file.
+pub(crate) const LEFT_OUT: &str = "is not in the new file";
 
 /// How much of an object is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -129,6 +133,30 @@ impl Report {
         self.causes.is_empty()
             && self.actions.is_empty()
             && self.objects.iter().all(|object| object.state <= State::Unchecked)
+    }
+
+    /// Adds what could not be written to a new file, which [`Examination::write`](crate::Examination::write) returns: what lost
+    /// anything on the way is not whole in the new file.
+    #[must_use]
+    pub fn with_losses(mut self, losses: &[Loss]) -> Self {
+        let mut parents = BTreeSet::new();
+        for object in &mut self.objects {
+            for loss in losses.iter().filter(|loss| loss.path == object.path) {
+                let absent = loss.what == LEFT_OUT;
+                object.state = object.state.max(if absent { State::Lost } else { State::Partial });
+                if !object.reasons.contains(&loss.what) {
+                    object.reasons.push(loss.what.clone());
+                }
+                if absent && let Some((parent, _)) = object.path.rsplit_once('/') {
+                    parents.insert(if parent.is_empty() { "/".to_owned() } else { parent.to_owned() });
+                }
+            }
+        }
+        for object in self.objects.iter_mut().filter(|object| parents.contains(&object.path)) {
+            object.state = object.state.max(State::Partial);
+            object.reasons.push("a member is not in the new file".into());
+        }
+        self
     }
 
     /// Returns the report as JSON.

@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hdf5_pure::values::Encoder;
-use hdf5_pure::{Datatype, Editor, Value};
+use hdf5_pure::structure::Dataspace;
+use hdf5_pure::values::{Empty, Encoder};
+use hdf5_pure::{Address, Datatype, Editor, Value};
 use sciformats::{File, Format, OpenOptions};
 use sciformats_convert::convert::{Loss, Options, Plan};
 use sciformats_core::storage::{Durability, Scratch};
 use sciformats_core::{ReadAt, Result};
 
-use crate::report::{Report, State};
+use crate::report::{LEFT_OUT, Report, State};
 
 /// The attribute that lists the parts that were not found: in each row the index of the first element, and then the lengths.
 pub const MISSING: &str = "missing";
@@ -27,23 +28,48 @@ pub(crate) fn hdf5(
     // What is laid over the file is far behind its end, and does not count as bytes of the file.
     options.stored = Some(report.size);
     options.written = written.unwrap_or(options.written);
+    let original = hdf5_pure::File::from_storage(view.clone(), &hdf5_pure::OpenOptions::default())?;
     let file = Arc::new(File::from_storage(view, &options)?);
     let plan = Plan::new(&file, Format::Hdf5, &Options::default())?;
     let scratch = Scratch::beside(output)?;
     let mut losses = plan.losses().to_vec();
     losses.extend(plan.rescue(scratch.path(), &Default::default())?);
-    mark(report, &losses, scratch.path())?;
+    let mut editor = Editor::open(scratch.path())?;
+    for object in report.objects.iter().filter(|object| object.state < State::Lost) {
+        // A path that is no text cannot be looked for.
+        if !object.path.contains('\u{fffd}') && editor.id(&object.path).is_err() {
+            losses.push(Loss { path: object.path.clone(), what: LEFT_OUT.into(), lost: None });
+        }
+    }
+    keep_empty(report, &original, &mut editor)?;
+    mark(&report.clone().with_losses(&losses), &mut editor)?;
+    editor.close()?;
     scratch.finish(Durability::Power)?;
     Ok(losses)
 }
 
-/// Gives each object that is damaged its attributes.
-fn mark(report: &Report, losses: &[Loss], path: &Path) -> Result<()> {
-    let mut editor = Editor::open(path)?;
+/// Gives attributes without elements the types that they had. Other programs tell them by nothing else.
+fn keep_empty(report: &Report, original: &hdf5_pure::File, editor: &mut Editor) -> Result<()> {
     for object in &report.objects {
-        let lost: Vec<&str> =
-            losses.iter().filter(|loss| loss.path == object.path).map(|loss| loss.what.as_str()).collect();
-        if object.state <= State::Unchecked && lost.is_empty() {
+        let Ok(attributes) = original.attributes_at(Address(object.address)) else { continue };
+        for attribute in attributes {
+            let (Some(name), Ok(Dataspace::Null), Ok(datatype)) =
+                (attribute.name(), attribute.dataspace(), attribute.datatype())
+            else {
+                continue;
+            };
+            if let Ok(id) = editor.id(&object.path) {
+                editor.attribute(id, &name.to_text(), Empty(datatype.clone()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gives each object that is damaged its attributes.
+fn mark(report: &Report, editor: &mut Editor) -> Result<()> {
+    for object in &report.objects {
+        if object.state <= State::Unchecked {
             continue;
         }
         // What has no path in the new file is in the report only.
@@ -51,14 +77,12 @@ fn mark(report: &Report, losses: &[Loss], path: &Path) -> Result<()> {
         if !object.missing.is_empty() {
             editor.attribute(id, MISSING, Slabs(&object.missing))?;
         }
-        let mut reasons: Vec<&str> = object.reasons.iter().map(String::as_str).collect();
-        reasons.extend(lost);
         let rest = if object.unchecked { ", the rest unchecked" } else { "" };
-        let text = format!("{}{rest}: {}", object.state.word(), reasons.join("; "));
+        let text = format!("{}{rest}: {}", object.state.word(), object.reasons.join("; "));
         let text: String = text.chars().filter(|c| *c != '\0').take(2000).collect();
         editor.attribute(id, DAMAGE, text.as_str())?;
     }
-    editor.close()
+    Ok(())
 }
 
 /// Parts of an array as the value of an attribute.

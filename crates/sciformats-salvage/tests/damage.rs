@@ -315,3 +315,183 @@ fn chunks_without_any_index_are_placed_by_their_order_and_listed() {
     let zipped = found.report().objects.iter().find(|object| object.path == "/a/zipped").unwrap();
     assert_eq!((zipped.state, zipped.missing.len()), (State::Partial, 4));
 }
+
+fn with_user_block(bound: Bound, len: usize) -> Vec<u8> {
+    let options = CreateOptions::default().with_bound(bound).with_user_block(vec![b' '; len]);
+    let mut file = Writer::in_memory(&options).unwrap();
+    for name in ["a/plain", "b/plain", "plain"] {
+        file.dataset(name).write(&numbers(1, ROWS)).unwrap();
+    }
+    file.dataset("a/chunked").shape([ROWS as u64]).chunks([20]).write(&numbers(2, ROWS)).unwrap();
+    file.into_bytes().unwrap()
+}
+
+#[test]
+fn addresses_count_from_where_the_lost_superblock_was() {
+    for bound in [Bound::Earliest, Bound::LATEST] {
+        for len in [512, 1024] {
+            let mut bytes = with_user_block(bound, len);
+            bytes[..len + 48].fill(0);
+            let found = examined(bytes);
+            assert_eq!(check(&found), (4, 4 * ROWS), "{:#?}", found.report());
+        }
+    }
+}
+
+#[test]
+fn bytes_before_the_file_move_no_element() {
+    for bound in [Bound::Earliest, Bound::LATEST] {
+        for before in [3, 100, 512] {
+            let file = with_user_block(bound, if before == 512 { 1024 } else { 0 });
+            let found = examined([vec![b'.'; before], file].concat());
+            assert_eq!(found.report().causes[0].kind, "bytes before the file");
+            assert_eq!(check(&found), (4, 4 * ROWS), "{:#?}", found.report());
+        }
+    }
+}
+
+#[test]
+fn elements_whose_place_nothing_tells_are_listed() {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
+    file.dataset("plain").write(&numbers(1, ROWS)).unwrap();
+    let mut bytes = file.into_bytes().unwrap();
+    let headers: Vec<usize> = (0..bytes.len() - 4).filter(|&at| bytes[at..].starts_with(b"OHDR")).collect();
+    // Without the header of the root group, no structure names another one.
+    bytes[..headers[1]].fill(0);
+    let found = examined(bytes);
+    check(&found);
+    let object = found.report().objects.iter().find(|object| object.kind == "dataset").unwrap();
+    assert_eq!((object.state, &object.missing), (State::Partial, &vec![(vec![0], vec![ROWS as u64])]));
+    let root = found.report().objects.iter().find(|object| object.path == "/").unwrap();
+    assert!(root.state >= State::Partial, "a root group that was made is not whole");
+}
+
+#[test]
+fn a_superblock_that_leads_astray_is_replaced() {
+    let bytes = sample(Bound::Earliest);
+    // The address of the driver information, and that of the root group.
+    for at in (48..56).chain(64..72) {
+        for bit in 0..8 {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << bit;
+            let found = examined(damaged);
+            assert_eq!(check(&found), (6, 6 * ROWS), "bit {bit} of byte {at}: {:#?}", found.report());
+        }
+    }
+}
+
+#[test]
+fn parts_of_a_virtual_dataset_whose_sources_are_lost_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("virtual.h5");
+    let mut file = Writer::create_with(&path, &CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
+    file.dataset("there").write(&numbers(1, 100)).unwrap();
+    let part = |from: u64| hdf5_pure::Slab::new(&[200], vec![hdf5_pure::Range::new(from, 100)]).unwrap();
+    let whole = hdf5_pure::Slab::all(&[100]).unwrap();
+    let all = file.dataset("all").shape([200]).map(".", "/there", &whole, &part(0));
+    all.map(".", "/nowhere", &whole, &part(100)).create::<i64>().unwrap();
+    file.finish().unwrap();
+    let found = examined(std::fs::read(&path).unwrap());
+    let all = found.report().objects.iter().find(|object| object.path == "/all").unwrap();
+    assert_eq!((all.state, &all.missing), (State::Partial, &vec![(vec![100], vec![100])]));
+}
+
+#[test]
+fn zeros_behind_the_edge_of_an_array_are_no_elements() {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
+    let chunked = file.dataset("chunked").shape([ROWS as u64]).max_shape([None]).chunks([5000]);
+    chunked.write(&numbers(2, ROWS)).unwrap();
+    let mut bytes = file.into_bytes().unwrap();
+    bytes.extend([b'x'; 100]);
+    let found = examined(bytes);
+    assert!(!found.report().causes.is_empty());
+    assert_eq!(check(&found), (1, ROWS), "{:#?}", found.report());
+}
+
+#[test]
+fn names_are_found_without_their_index() {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
+    for i in 0..30 {
+        file.dataset(&format!("g/name{i:02}")).write(&numbers(i, 10)).unwrap();
+    }
+    let (damaged, count) = erased(file.into_bytes().unwrap(), b"BTLF", 4);
+    assert_eq!(count, 1);
+    let found = examined(damaged);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saved.h5");
+    found.write(&path).unwrap();
+    let saved = File::open(&path).unwrap();
+    for i in 0..30 {
+        let dataset = saved.dataset(&format!("g/name{i:02}")).unwrap();
+        assert_eq!(dataset.read::<i64>().unwrap(), numbers(i, 10));
+    }
+}
+
+#[test]
+fn orphans_without_their_attributes_are_saved() {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
+    for i in 0..12 {
+        // The first attribute makes room for the continuation, which holds it and the second one.
+        file.dataset(&format!("x{i}")).attribute("first", "of some length").write(&numbers(i, 10)).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("continued.h5");
+    std::fs::write(&path, file.into_bytes().unwrap()).unwrap();
+    let mut editor = hdf5_pure::Editor::open(&path).unwrap();
+    for i in 0..12 {
+        let id = editor.id(&format!("x{i}")).unwrap();
+        editor.attribute(id, "a", &numbers(1, 30)[..]).unwrap();
+    }
+    editor.close().unwrap();
+    let (damaged, continued) = erased(std::fs::read(&path).unwrap(), b"OCHK", 12);
+    let (damaged, heaps) = erased(damaged, b"FHDB", 4);
+    assert!(continued > 0 && heaps == 1, "{continued} {heaps}");
+    let found = examined(damaged);
+    let output = folder.path().join("saved.h5");
+    found.write(&output).unwrap();
+    let saved = File::open(&output).unwrap();
+    let names =
+        saved.group("lost+found").unwrap().links().unwrap().into_iter().map(|link| link.unwrap().name);
+    let values: Vec<Vec<i64>> =
+        names.map(|name| saved.dataset(&format!("lost+found/{name}")).unwrap().read().unwrap()).collect();
+    assert!((0..12).all(|i| values.contains(&numbers(i, 10))), "{continued}");
+}
+
+#[test]
+fn attributes_without_elements_keep_their_types() {
+    use hdf5_pure::values::Empty;
+    let types = [hdf5_pure::Datatype::fixed_string(1), hdf5_pure::Datatype::integer(true, 2).big_endian()];
+    let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+    for (i, datatype) in types.iter().enumerate() {
+        file.root().attribute(&format!("a{i}"), Empty(datatype.clone())).unwrap();
+    }
+    let found = examined(file.into_bytes().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saved.h5");
+    found.write(&path).unwrap();
+    let root = File::open(&path).unwrap().root().unwrap();
+    for (i, datatype) in types.iter().enumerate() {
+        let attribute = root.attribute(&format!("a{i}")).unwrap();
+        assert_eq!(attribute.datatype().unwrap(), datatype);
+        assert_eq!(*attribute.dataspace().unwrap(), hdf5_pure::structure::Dataspace::Null);
+    }
+}
+
+#[test]
+fn what_could_not_be_written_is_not_whole() {
+    let found = examined(sample(Bound::LATEST));
+    let report = found.report().clone();
+    assert!(report.clone().with_losses(&[]).is_sound());
+    let folder = tempfile::tempdir().unwrap();
+    let storage: Arc<dyn ReadAt> = Arc::new({
+        let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+        file.dataset("g/sparse").shape([1 << 30]).chunks([1 << 10]).create::<i64>().unwrap();
+        file.into_bytes().unwrap()
+    });
+    let found = examine_storage(&storage, &Options::default()).unwrap();
+    let losses = found.write(folder.path().join("saved.h5")).unwrap();
+    let report = found.report().clone().with_losses(&losses);
+    let state = |path: &str| report.objects.iter().find(|object| object.path == path).unwrap().state;
+    assert_eq!((state("/g/sparse"), state("/g")), (State::Lost, State::Partial), "{losses:?}");
+    assert!(!report.is_sound());
+}

@@ -82,6 +82,48 @@ fn status_flags() {
     mended(&damaged, &sound, &["clear the status flags", "correct a checksum"]);
 }
 
+/// A file of version 3 with this end and these flags in its superblock, and the checksum of the superblock.
+fn of_version_3(mut bytes: Vec<u8>, end: u64, flags: u8) -> Vec<u8> {
+    bytes[8] = 3;
+    bytes[11] = flags;
+    bytes[28..36].copy_from_slice(&end.to_le_bytes());
+    let sum = checksum(&bytes[..44]).to_le_bytes();
+    bytes[44..48].copy_from_slice(&sum);
+    bytes
+}
+
+#[test]
+fn the_end_of_a_file_that_was_not_closed() {
+    let size = sample(Bound::LATEST).len() as u64;
+    let sound = of_version_3(sample(Bound::LATEST), size, 0);
+    let damaged = of_version_3(sound.clone(), 300, 5);
+    let kinds = ["correct the end of the file", "clear the status flags", "correct a checksum"];
+    mended(&damaged, &sound, &kinds);
+    // An end that was changed without the checksum.
+    let mut damaged = sound.clone();
+    damaged[28..36].copy_from_slice(&(size - 1000).to_le_bytes());
+    mended(&damaged, &sound, &["correct the end of the file"]);
+}
+
+#[test]
+fn flags_stay_while_the_end_is_wrong() {
+    // Something cannot be read, so that nothing is known to be behind the last structure but the end of the file itself.
+    let size = sample(Bound::LATEST).len() as u64;
+    let mut bytes = of_version_3(sample(Bound::LATEST), 300, 5);
+    let last = (0..bytes.len() - 4).rfind(|&at| bytes[at..].starts_with(b"OHDR")).unwrap();
+    bytes[last..last + 8].fill(0xee);
+    let storage: std::sync::Arc<dyn sciformats_core::ReadAt> = std::sync::Arc::new(bytes.clone());
+    let plan = RepairPlan::of_storage(&storage).unwrap();
+    let end = plan.repairs.iter().find(|repair| repair.kind == "correct the end of the file").unwrap();
+    assert_eq!(end.new, size.to_le_bytes());
+    assert!(plan.repairs.iter().any(|repair| repair.kind == "clear the status flags"));
+    // A file that was cut off has no right end.
+    bytes.truncate(250);
+    let storage: std::sync::Arc<dyn sciformats_core::ReadAt> = std::sync::Arc::new(bytes);
+    let plan = RepairPlan::of_storage(&storage).unwrap();
+    assert!(plan.repairs.iter().all(|repair| repair.kind != "clear the status flags"), "{plan:#?}");
+}
+
 #[test]
 fn elements_are_never_taken_for_right() {
     let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();

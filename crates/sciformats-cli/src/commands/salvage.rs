@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sciformats::Error;
-use sciformats_salvage::{Examination, Map, ObjectReport, Options, Part, Report, State, examine};
+use sciformats_core::WriteAt;
+use sciformats_core::storage::{Durability, Replacement};
+use sciformats_salvage::{Map, ObjectReport, Options, Part, Report, State, examine};
 
 use crate::args::Salvage;
 use crate::failure::{Answer, Failure, Outcome, free};
@@ -22,19 +24,21 @@ const SHOWN: usize = 40;
 
 pub(super) fn run(args: &Salvage, session: &Session) -> Outcome {
     let input = &args.file;
-    if let Some(output) = &args.output {
-        if fs::canonicalize(input).ok().is_some_and(|path| fs::canonicalize(output).ok() == Some(path)) {
-            let error = Error::usage("OUT", "is the damaged file itself, which must stay as it is");
-            return Err(Failure::of(output, &error));
-        }
+    for (name, output) in [("OUT", &args.output), ("--map", &args.map)] {
+        let Some(output) = output else { continue };
+        apart(input, output, name)?;
         free(output, args.force)?;
+    }
+    if let (Some(output), Some(map)) = (&args.output, &args.map)
+        && resolved(output) == resolved(map)
+    {
+        return Err(Failure::of(map, &Error::usage("--map", "is OUT as well")));
     }
     let options =
         Options::default().with_threads(session.options().threads()).with_written(session.options().written);
     let found = examine(input, &options).map_err(|error| Failure::of(input, &error))?;
     if let Some(map) = &args.map {
-        let written = picture(map, &found.report().map)
-            .and_then(|bytes| fs::write(map, bytes).map_err(|error| Error::io("write", error)));
+        let written = picture(map, &found.report().map).and_then(|bytes| replaced(map, &bytes));
         written.map_err(|error| Failure::unwritten(map, &error))?;
     }
     let losses = match &args.output {
@@ -43,17 +47,18 @@ pub(super) fn run(args: &Salvage, session: &Session) -> Outcome {
         }
         _ => Vec::new(),
     };
+    let report = found.report().clone().with_losses(&losses);
     let losses: Vec<String> = losses.iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
     let mut out = session.text();
     if session.json {
-        let mut value = found.report().json();
+        let mut value = report.json();
         if let Some(object) = value.as_object_mut() {
             object.insert("file".into(), input.display().to_string().into());
             object.insert("losses".into(), losses.into());
         }
         writeln!(out, "{value}")?;
     } else {
-        text(&mut out, input, &found, &losses)?;
+        text(&mut out, input, &report, &losses)?;
     }
     if let Some(error) = out.flush().err().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
         return Err(error.into());
@@ -62,7 +67,33 @@ pub(super) fn run(args: &Salvage, session: &Session) -> Outcome {
         let name = output.display();
         return Err(Failure::Refused(format!("{name} is not written, because nothing is left for it")));
     }
-    Ok(Answer::of(found.report().is_sound()))
+    Ok(Answer::of(report.is_sound()))
+}
+
+/// Fails if `output` is the damaged file, or in a damaged folder.
+pub(super) fn apart(input: &Path, output: &Path, name: &'static str) -> Outcome<()> {
+    if fs::canonicalize(input).is_ok_and(|input| resolved(output).starts_with(input)) {
+        let error = Error::usage(name, "is the damaged file or in it, and this must stay as it is");
+        return Err(Failure::of(output, &error));
+    }
+    Ok(())
+}
+
+/// Returns the path of a file that need not exist, without symbolic links.
+fn resolved(path: &Path) -> PathBuf {
+    let there = fs::canonicalize(path);
+    there.unwrap_or_else(|_| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = fs::canonicalize(folder);
+        folder.ok().zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name))
+    })
+}
+
+/// Writes a file that takes its name when it is complete.
+fn replaced(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let mut new = Replacement::create(path)?;
+    new.storage()?.write_at(0, bytes)?;
+    new.finish(Durability::Power)
 }
 
 /// Returns the map of a file as a picture: PNG if the name ends so, and SVG otherwise.
@@ -74,8 +105,7 @@ fn picture(path: &Path, map: &Map) -> Result<Vec<u8>, Error> {
     png(&Pixels { width: row.len(), colours: row.repeat(HEIGHT) })
 }
 
-fn text(out: &mut impl Write, path: &Path, found: &Examination, losses: &[String]) -> io::Result<()> {
-    let report = found.report();
+fn text(out: &mut impl Write, path: &Path, report: &Report, losses: &[String]) -> io::Result<()> {
     let name = path.display().to_string();
     let verdict = if report.is_sound() { "sound" } else { "damaged" };
     let style = if report.is_sound() { WELL } else { WRONG };

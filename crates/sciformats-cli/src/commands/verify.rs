@@ -9,6 +9,7 @@ use sciformats_convert::verify;
 use sciformats_salvage::RepairPlan;
 
 use super::json::JsonObject;
+use super::salvage::apart;
 use crate::args::Verify;
 use crate::failure::{Answer, Failure, Outcome, complain, explain, free};
 use crate::look::{self, FAINT, LINK, TITLE, WELL, WRONG};
@@ -51,6 +52,9 @@ fn repair(args: &Verify, session: &Session) -> Outcome {
     if let Some(output) = &args.repair_to {
         if paths.len() > 1 {
             return Err(Failure::of(output, &Error::usage("--repair-to", "takes one file at a time")));
+        }
+        for path in &paths {
+            apart(path, output, "--repair-to")?;
         }
         free(output, args.force)?;
     }

@@ -316,21 +316,26 @@ impl<'a> Saving<'a> {
         let missing = "place of elements that were read";
         let place = Slab::new(&self.shape, part.within.clone())?;
         for run in place.runs() {
-            match size {
-                Some(size) => {
-                    let at = |element: u64| -> Result<_> {
-                        let start = mul(index(element)?, size)?;
-                        Ok(start..add(start, mul(index(run.len)?, size)?)?)
-                    };
-                    let to = present(self.bytes.get_mut(at(run.from)?), missing)?;
-                    to.copy_from_slice(present(bytes.get(at(run.to)?), missing)?);
-                }
-                None => {
-                    let at =
-                        |element: u64| -> Result<_> { Ok(index(element)?..index(add(element, run.len)?)?) };
-                    let to = present(self.apart.get_mut(at(run.from)?), missing)?;
-                    let from = present(each.get(at(run.to)?), missing)?;
-                    to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_vec());
+            // A run along a slower dimension has a step, and is made of single elements.
+            let (times, len) = if run.step == 1 { (1, run.len) } else { (run.len, 1) };
+            for i in 0..times {
+                let (there, here) = (add(run.from, mul(i, run.step)?)?, add(run.to, i)?);
+                match size {
+                    Some(size) => {
+                        let at = |element: u64| -> Result<_> {
+                            let start = mul(index(element)?, size)?;
+                            Ok(start..add(start, mul(index(len)?, size)?)?)
+                        };
+                        let to = present(self.bytes.get_mut(at(there)?), missing)?;
+                        to.copy_from_slice(present(bytes.get(at(here)?), missing)?);
+                    }
+                    None => {
+                        let at =
+                            |element: u64| -> Result<_> { Ok(index(element)?..index(add(element, len)?)?) };
+                        let to = present(self.apart.get_mut(at(there)?), missing)?;
+                        let from = present(each.get(at(here)?), missing)?;
+                        to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_vec());
+                    }
                 }
             }
         }
@@ -467,6 +472,21 @@ mod tests {
             losses,
             ["chunk (0, 1), 4 bytes starting at element (0, 4), cannot be read: element is broken"]
         );
+    }
+
+    #[test]
+    fn chunks_of_one_column_are_put_in_their_places() {
+        // The last chunks of each row have one column, so that their elements are apart from each other.
+        let expected: Vec<u8> = (0..24).map(|i| if matches!(i, 0..5 | 6..11) { 255 } else { i }).collect();
+        let (bytes, losses) = saved(&ElementType::UInt(1), Some(vec![2, 5]), |at| at == 0);
+        assert_eq!((bytes, losses.len()), (expected, 1));
+        let (bytes, _) = saved(&ElementType::Text, Some(vec![2, 5]), |at| at == 7);
+        let texts: Vec<u8> = spans(&ElementType::Text, &bytes)
+            .unwrap()
+            .iter()
+            .map(|one| one.get(8).copied().unwrap_or(255))
+            .collect();
+        assert_eq!(texts, (0..24).map(|at| if at == 7 { 255 } else { at }).collect::<Vec<_>>());
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //! | | coded samples; after a byte FF, the next one has seven bits |
 //! | `FF D9` | end |
 //!
-//! Samples of up to eight bits become bytes, and others words of two bytes, the lowest first.
+//! Samples of up to eight bits become bytes, and others words of two bytes, the lowest first. Components that have scans of their own follow
+//! one another, as CharLS returns them, and those that take turns line by line in one scan are put together sample by sample.
 
 mod bits;
 mod scan;
@@ -71,7 +72,7 @@ fn decoded(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     }
     let mut size: Option<Frame> = None;
     let mut preset = [0i32; 5];
-    let mut planes: Vec<Vec<i32>> = Vec::new();
+    let (mut out, mut done) = (Vec::new(), 0);
     loop {
         let (marker, content, next) = segment(input, at)?;
         at = next;
@@ -114,20 +115,17 @@ fn decoded(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
                 }
                 if interleaving == 2
                     || interleaving == 0 && count > 1
-                    || planes.len() + count > frame.components.into()
+                    || done + count > frame.components.into()
+                    || count > 1 && count != usize::from(frame.components)
                 {
-                    return Err(rule(
-                        "scan header",
-                        "has samples of several components in turn, which is not supported",
-                    ));
+                    return Err(rule("scan header", "has components in an order that is not supported"));
                 }
                 let (read, end) = scan(input.get(at..).unwrap_or_default(), frame, (count, near), preset)?;
-                planes.extend(read);
+                out.extend(joined(&read, frame.precision > 8));
+                done += count;
                 at += end;
             }
-            (0xd9, Some(frame)) if planes.len() == usize::from(frame.components) => {
-                return Ok(joined(&planes, frame.precision > 8));
-            }
+            (0xd9, Some(frame)) if done == usize::from(frame.components) => return Ok(out),
             // Application data and comments.
             (0xe0..=0xef | 0xfe, _) => {}
             _ => return Err(rule("marker", "is not one of those that are expected here")),
@@ -172,7 +170,7 @@ fn scan(
     Ok((planes, end))
 }
 
-/// Puts the samples of the components together, sample by sample.
+/// Puts the samples of the components of one scan together, sample by sample.
 fn joined(planes: &[Vec<i32>], wide: bool) -> Vec<u8> {
     let len = planes.first().map_or(0, Vec::len);
     let mut out = Vec::with_capacity(bound::product(len, planes.len() * if wide { 2 } else { 1 }));
@@ -313,6 +311,31 @@ mod tests {
         assert!(decoded(&bytes, 15).is_err());
         for end in 0..bytes.len() {
             assert!(decoded(&bytes[..end], 16).is_err(), "{end}");
+        }
+    }
+
+    /// A stream of several components, each with a scan of its own, as the plug-in FCIDECOMP writes chunks of several planes.
+    #[test]
+    fn components_with_scans_of_their_own_follow_one_another() {
+        for (bits, bytes) in [(8, 1), (16, 2)] {
+            let planes: Vec<Vec<i32>> = (1..4).map(|seed| image(seed, 9, bits, 20)).collect();
+            let mut stream = Vec::new();
+            for (i, plane) in planes.iter().enumerate() {
+                let one = encoded(plane, bits as u8, (4, 5)).unwrap();
+                if i == 0 {
+                    stream.extend(&one[..12]);
+                    stream[5] = 8 + 3 * 3;
+                    stream[11] = 3;
+                    stream.extend((1..4).flat_map(|component| [component, 0x11, 0]));
+                }
+                let scan = stream.len();
+                stream.extend(&one[15..one.len() - 2]);
+                stream[scan + 5] = i as u8 + 1;
+            }
+            stream.extend([0xff, 0xd9]);
+            let wanted: Vec<u8> =
+                planes.concat().iter().flat_map(|sample| sample.to_le_bytes()[..bytes].to_vec()).collect();
+            assert_eq!(decoded(&stream, wanted.len()).unwrap(), wanted);
         }
     }
 

@@ -1,9 +1,10 @@
 //! Reads every object, and says how much of it is left.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use hdf5_pure::structure::{Chunked, IndexKind, Layout, MessageType, StoredChunk};
-use hdf5_pure::{Address, Dataset, File, Range, Slab};
+use hdf5_pure::options::MissingSources;
+use hdf5_pure::structure::{Chunked, IndexKind, Layout, MessageType, Selection, StoredChunk};
+use hdf5_pure::{Address, Dataset, File, OpenOptions, Range, Slab};
 use sciformats::formats::hdf5::leads_elsewhere;
 use sciformats_core::{Result, bound};
 
@@ -35,6 +36,7 @@ impl Work {
             .map(|(&at, node)| self.object(file, at, node))
             .chain(self.lost())
             .collect();
+        self.shown(file, &mut objects);
         objects.sort_by(|a, b| a.path.cmp(&b.path));
         objects
     }
@@ -93,6 +95,13 @@ impl Work {
             }
             Err(error) => spoil(&mut report, State::Partial, format!("its attributes: {error}")),
         }
+        if !node.is_group() && !node.is_dataset() && node.header.has(MessageType::Dataspace) {
+            // Readers take such an object for a dataset of which no element was written.
+            if let Ok(dataset) = file.dataset_at(Address(at)) {
+                report.missing = vec![(vec![0; dataset.shape().len()], dataset.shape().to_vec())];
+            }
+            spoil(&mut report, State::Metadata, "what says where its elements are is lost".into());
+        }
         if node.is_dataset() {
             match file.dataset_at(Address(at)) {
                 Ok(dataset) => {
@@ -119,6 +128,7 @@ impl Work {
             Layout::Compact(_) => self.pieces(dataset, 0..elements, elsewhere, report),
             Layout::Contiguous { address: None } => {
                 if let Err(error) = dataset.check_elsewhere() {
+                    report.missing = vec![(vec![0; dataset.shape().len()], dataset.shape().to_vec())];
                     spoil(report, State::Metadata, error.to_string());
                 }
             }
@@ -151,17 +161,76 @@ impl Work {
                     report.missing.extend(doubtful);
                     spoil(report, State::Partial, CLASH.into());
                 }
+                if let Some(why) = self.adrift {
+                    report.missing = vec![(vec![0; dataset.shape().len()], dataset.shape().to_vec())];
+                    spoil(report, State::Partial, why.into());
+                }
                 self.pieces(dataset, 0..whole, elsewhere, report);
             }
             Layout::Chunked(layout) => self.chunked(dataset, layout, (at, elsewhere), report)?,
             Layout::Virtual(_) => {
                 unchecked(report);
-                if let Err(error) = dataset.check_elsewhere() {
-                    report.reasons.push(error.to_string());
-                }
+                self.sources(dataset, at, report)?;
             }
         }
         Ok(())
+    }
+
+    /// Looks for the parts of a virtual dataset whose sources cannot be read.
+    fn sources(&self, dataset: &Dataset, at: u64, report: &mut ObjectReport) -> Result<()> {
+        let options = OpenOptions::default().with_missing(MissingSources::Refused);
+        let strict = File::from_storage(self.readable(), &options)?;
+        let strict = strict.dataset_at(Address(at))?;
+        let mut found = 0usize;
+        let mappings = dataset.mappings()?;
+        for mapping in &mappings {
+            let Some((start, count)) = bounds(&mapping.target, dataset.shape()) else { continue };
+            // Nothing of a source that does not exist can be read, so that one element tells.
+            let one = first(&mapping.target).unwrap_or_else(|| start.clone());
+            match read(&strict, &one, &vec![1; one.len()]) {
+                Ok(()) => found = bound::sum(found, 1),
+                Err(error) => {
+                    spoil(report, State::Partial, error.to_string());
+                    report.missing.push((start, count));
+                }
+            }
+        }
+        if found == 0 && !mappings.is_empty() {
+            spoil(report, State::Metadata, "none of its sources can be read".into());
+        }
+        Ok(())
+    }
+
+    /// Notes which parts of virtual datasets show datasets of the same file of which something is missing.
+    fn shown(&self, file: &File, objects: &mut [ObjectReport]) {
+        let damaged: BTreeMap<String, bool> = objects
+            .iter()
+            .filter(|object| object.state >= State::Partial)
+            .map(|object| (object.path.clone(), object.state > State::Partial || !object.missing.is_empty()))
+            .collect();
+        for report in objects.iter_mut().filter(|report| report.kind == "dataset") {
+            let Ok(dataset) = file.dataset_at(Address(report.address)) else { continue };
+            if !matches!(dataset.layout(), Ok(Layout::Virtual(_))) {
+                continue;
+            }
+            for mapping in dataset.mappings().unwrap_or_default() {
+                let path = mapping.dataset.to_string();
+                let path = format!("/{}", path.trim_matches('/'));
+                let is_own = mapping.file.as_bytes() == b".";
+                if !is_own || damaged.get(&path) != Some(&true) {
+                    continue;
+                }
+                let Some(part) = bounds(&mapping.target, dataset.shape()) else { continue };
+                if !report.missing.contains(&part) {
+                    report.missing.push(part);
+                }
+                spoil(
+                    report,
+                    State::Partial,
+                    format!("elements are those of {path}, of which some are missing"),
+                );
+            }
+        }
     }
 
     /// Treats elements in sectors of zeros as missing, if anything else in the file is damaged. They may have been written so, but
@@ -249,30 +318,7 @@ impl Work {
                 }
                 Ok(()) => {
                     found += 1;
-                    let offset = self.carver.offset(chunk.address);
-                    let bare = checking & !chunk.filter_mask == 0;
-                    // The checksum of zeros is zero in Fletcher32, so that a lost chunk passes.
-                    let empty =
-                        dataset.chunk_raw(&chunk).is_ok_and(|bytes| bytes.iter().all(|&byte| byte == 0));
-                    let mut zeros = self.damaged && empty;
-                    if self.damaged && bare {
-                        self.zeros((offset, chunk.size), 1, &mut |_, _| zeros = true);
-                    }
-                    if empty {
-                        unchecked(report);
-                    }
-                    if zeros {
-                        report.missing.push(chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled));
-                        spoil(report, State::Partial, ZEROS.into());
-                    }
-                    if bare {
-                        unchecked(report);
-                    }
-                    let is_shared = twice.contains(&chunk.address);
-                    if (is_shared || self.clashes.hits((offset, chunk.size), bare)) && !zeros {
-                        report.missing.push(chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled));
-                        spoil(report, State::Partial, CLASH.into());
-                    }
+                    self.judge(dataset, layout, (&chunk, checking, twice.contains(&chunk.address)), report);
                 }
                 Err(error) => {
                     report.missing.push(chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled));
@@ -301,6 +347,54 @@ impl Work {
         Ok(())
     }
 
+    /// Says which elements of a chunk that can be read are doubtful nevertheless. `checking` are the filters that store a checksum.
+    fn judge(
+        &self,
+        dataset: &Dataset,
+        layout: &Chunked,
+        (chunk, checking, is_shared): (&StoredChunk, u32, bool),
+        report: &mut ObjectReport,
+    ) {
+        let part = chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled);
+        let offset = self.carver.offset(chunk.address);
+        let bare = checking & !chunk.filter_mask == 0;
+        // The checksum of zeros is zero in Fletcher32, so that a lost chunk passes.
+        let raw = dataset.chunk_raw(chunk);
+        let empty = raw.is_ok_and(|bytes| bytes.iter().all(|&byte| byte == 0));
+        let plain = dataset.filters().is_ok_and(|found| {
+            (0u32..).zip(&found.filters).all(|(i, _)| chunk.filter_mask & 1u32.unbounded_shl(i) != 0)
+        });
+        let mut zeros = Vec::new();
+        if self.damaged && empty {
+            zeros.push(part.clone());
+        } else if self.damaged && plain {
+            // Zeros behind the edge of the array are no elements.
+            self.zeros((offset, chunk.size), layout.element_size.max(1), &mut |from, to| {
+                zeros.extend(inside(layout, &part, from, to));
+            });
+        } else if self.damaged && bare {
+            self.zeros((offset, chunk.size), 1, &mut |_, _| zeros = vec![part.clone()]);
+        }
+        if empty || bare {
+            unchecked(report);
+        }
+        let lost = zeros.iter().any(|zeros| *zeros == part);
+        if !zeros.is_empty() {
+            report.missing.extend(zeros);
+            spoil(report, State::Partial, ZEROS.into());
+        }
+        if lost {
+            return;
+        }
+        let why = match self.adrift.filter(|_| bare) {
+            None if is_shared || self.clashes.hits((offset, chunk.size), bare) => CLASH,
+            None => return,
+            Some(why) => why,
+        };
+        report.missing.push(part);
+        spoil(report, State::Partial, why.into());
+    }
+
     /// Returns whether nothing but its order in the file tells the place of a chunk.
     fn is_placed(&self, at: u64, layout: &Chunked, chunk: &StoredChunk) -> bool {
         let Some(placed) = self.placed.get(&at) else { return false };
@@ -318,6 +412,63 @@ impl Work {
         }
         Ok(())
     }
+}
+
+/// Returns the boxes of the elements `from..to` of a chunk that lie in `part`, the box of the chunk in the array.
+fn inside(
+    layout: &Chunked,
+    (first, len): &(Vec<u64>, Vec<u64>),
+    from: u64,
+    to: u64,
+) -> Vec<(Vec<u64>, Vec<u64>)> {
+    let clipped = |(start, count): (Vec<u64>, Vec<u64>)| {
+        let places = start.iter().zip(&count).zip(len);
+        let count: Vec<u64> = places.map(|((&at, &n), &len)| n.min(bound::left(len, at))).collect();
+        let start = start.iter().zip(first).map(|(&at, &first)| bound::sum(first, at)).collect();
+        (!count.contains(&0)).then_some((start, count))
+    };
+    boxes(&layout.dimensions, from, to).into_iter().filter_map(clipped).collect()
+}
+
+/// Returns an element of a selection; `None` if that of an array is the first one.
+fn first(selection: &Selection) -> Option<Vec<u64>> {
+    match selection {
+        Selection::Points(points) => points.first().cloned(),
+        Selection::Blocks(blocks) => blocks.first().map(|(first, _)| first.clone()),
+        _ => None,
+    }
+}
+
+/// Returns the smallest part of an array that contains a selection; `None` if that is empty.
+fn bounds(selection: &Selection, shape: &[u64]) -> Option<(Vec<u64>, Vec<u64>)> {
+    let corners = |all: &mut dyn Iterator<Item = (&Vec<u64>, &Vec<u64>)>| {
+        let (first, last) = all.next()?;
+        let (mut low, mut high) = (first.clone(), last.clone());
+        for (first, last) in all {
+            low.iter_mut().zip(first).for_each(|(low, at)| *low = (*low).min(*at));
+            high.iter_mut().zip(last).for_each(|(high, at)| *high = (*high).max(*at));
+        }
+        Some((low, high))
+    };
+    let (low, high) = match selection {
+        Selection::None => return None,
+        Selection::All => (vec![0; shape.len()], shape.iter().map(|&n| bound::left(n, 1)).collect()),
+        Selection::Points(points) => corners(&mut points.iter().map(|point| (point, point)))?,
+        Selection::Blocks(blocks) => corners(&mut blocks.iter().map(|(first, last)| (first, last)))?,
+        Selection::Regular(all) => all
+            .iter()
+            .map(|one| {
+                let last = one.block.zip(one.count).map(|(block, count)| {
+                    let way = bound::product(bound::left(count, 1), one.stride);
+                    bound::left(bound::sum(bound::sum(one.start, way), block), 1)
+                });
+                (one.start, last.unwrap_or(u64::MAX)) // a bound: clipped below
+            })
+            .unzip(),
+    };
+    let ends = high.iter().zip(shape).map(|(&high, &n)| bound::sum(high, 1).min(n));
+    let count: Vec<u64> = ends.zip(&low).map(|(end, &low)| bound::left(end, low)).collect();
+    (!count.contains(&0) && count.len() == shape.len()).then_some((low, count))
 }
 
 fn read(dataset: &Dataset, start: &[u64], count: &[u64]) -> Result<()> {

@@ -1,9 +1,10 @@
 //! Names the kinds of damage, each with its evidence.
 
 use hdf5_pure::structure::SIGNATURE;
-use sciformats_core::{Result, bound};
+use sciformats_core::{ReadAt, Result, bound};
 
 use super::Work;
+use super::base::is_usual;
 use crate::report::Cause;
 
 /// The signature after a transfer as text: the bytes, and what happened to them.
@@ -22,6 +23,13 @@ pub(crate) fn round_length(size: u64) -> &'static str {
         size if size % 512 == 0 => ", which is a multiple of 512",
         _ => "",
     }
+}
+
+/// Returns whether a file was transferred as text.
+pub(super) fn is_text(source: &dyn ReadAt) -> bool {
+    let len = bound::addressable(source.size()).min(SIGNATURE.len() * 2);
+    let Ok(head) = source.read_at(0, len) else { return false };
+    TEXT.iter().any(|(bytes, _)| head.starts_with(bytes))
 }
 
 impl Work {
@@ -43,18 +51,26 @@ impl Work {
                     );
                 }
                 None => {
-                    let found = self.carved.len();
+                    let (found, base) = (self.carved.len(), self.base);
+                    let from = match (self.adrift, base) {
+                        (Some(_), _) => "; nothing tells from where addresses count".to_owned(),
+                        (None, 0) => String::new(),
+                        (None, _) => format!("; their addresses count from {base}"),
+                    };
                     cause(
                         "overwritten head",
                         format!(
-                            "no signature is at 0, 512, 1024 and so on, and {found} structures of HDF5 follow"
+                            "no signature is at 0, 512, 1024 and so on, and {found} structures of HDF5 follow{from}"
                         ),
                     );
                 }
             }
             return Ok(causes);
         };
-        if superblock.base != self.base {
+        if !is_usual(self.base) {
+            let why = format!("the superblock is at {}, and none can be there", self.base);
+            cause("bytes before the file", why);
+        } else if superblock.base != self.base {
             cause(
                 "shifted user block",
                 format!("the superblock is at {}, and its base address is {}", self.base, superblock.base),

@@ -1,6 +1,7 @@
 //! HDF5: what is left of a file, and a view of the file in which everything that was found has a path.
 
 mod assess;
+mod base;
 mod causes;
 mod chunks;
 mod clashes;
@@ -15,12 +16,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hdf5_pure::structure::{
-    BtreeK, Carved, Carver, FoundMessage, Link, MessageType, Rest, Sizes, Superblock, Target,
+    BtreeK, Carved, Carver, FoundMessage, Link, MessageType, Rest, SIGNATURE, Sizes, Superblock, Target,
 };
 use hdf5_pure::{Address, Name};
 use sciformats_core::storage::Patch;
 use sciformats_core::{Error, ReadAt, Result, bound};
 
+use self::causes::is_text;
 use self::clashes::Clashes;
 use self::reach::{Tree, is_group};
 use crate::laid::Laid;
@@ -78,6 +80,8 @@ struct Work {
     mended: BTreeMap<u64, Option<String>>,
     /// Whether a superblock has to be made, because there is none or its root group is lost.
     rootless: bool,
+    /// Why addresses do not tell where elements are, if they do not.
+    adrift: Option<&'static str>,
     /// Whether anything is known to be damaged.
     damaged: bool,
 }
@@ -101,18 +105,21 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Found>
     work.note_reached();
     work.rebuild_groups();
     let damaged = !causes.is_empty()
+        || work.rootless
         || !work.corrected.is_empty()
         || !work.tree.lost.is_empty()
         || work.tree.nodes.values().any(|node| node.broken.is_some() || !node.header.lost.is_empty());
     work.damaged = damaged;
     let orphans = if damaged { work.orphans() } else { Vec::new() };
+    // Objects to which nothing leads may have lost parts as well.
+    work.repair_headers()?;
     work.rewrite_groups(&orphans)?;
     if work.rootless {
         let end = work.next;
         let patch = work.carver.superblock(Address(work.root), end)?;
         work.lay([patch]);
     }
-    let mut file = work.open()?;
+    let mut file = work.open_anyhow()?;
     while work.correct_indexes(&file) {
         work.damaged = true;
         file = work.open()?;
@@ -143,7 +150,7 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Found>
         structures,
         map,
     };
-    Ok(Found { report, view: Some(work.view()) })
+    Ok(Found { report, view: Some(work.readable()) })
 }
 
 impl Work {
@@ -156,8 +163,17 @@ impl Work {
             Err(Error::Malformed { .. } | Error::NotThisFormat { .. } | Error::Unsupported { .. }) => None,
             Err(error) => return Err(error),
         };
-        let base = found.as_ref().map_or(0, |(position, _)| *position);
-        let superblock = found.map(|(_, superblock)| superblock);
+        let mut first = [false; 256];
+        for byte in SIGNATURES.iter().map(|signature| signature[0]).chain([1, SIGNATURE[0]]) {
+            if let Some(known) = first.get_mut(usize::from(byte)) {
+                *known = true;
+            }
+        }
+        let scan = scan(source, threads, &first, |bytes, _| begins(bytes))?;
+        let (base, superblock, adrift) = match found {
+            Some((position, superblock)) => (position, Some(superblock), None),
+            None => Self::moved(source, &scan.candidates),
+        };
         let sizes = superblock.as_ref().map_or(Sizes { offsets: 8, lengths: 8 }, |found| found.sizes);
         let btree_k = match superblock.as_ref().map(|found| &found.rest) {
             Some(&Rest::Old { chunk_k, group_internal_k, group_leaf_k, .. }) => {
@@ -166,13 +182,6 @@ impl Work {
             _ => BtreeK::default(),
         };
         let carver = Carver::new(source.clone(), base, sizes, btree_k);
-        let mut first = [false; 256];
-        for byte in SIGNATURES.iter().map(|signature| signature[0]).chain([1]) {
-            if let Some(known) = first.get_mut(usize::from(byte)) {
-                *known = true;
-            }
-        }
-        let scan = scan(source, threads, &first, |bytes, _| begins(bytes))?;
         let carved = scan
             .candidates
             .iter()
@@ -205,10 +214,32 @@ impl Work {
             clashes: Clashes::default(),
             mended: BTreeMap::new(),
             rootless: false,
+            adrift,
             damaged: false,
         };
         work.lay_flips(flip.as_slice());
         Ok(work)
+    }
+
+    /// Returns from where addresses count in a file without a superblock at a usual place, the superblock at an unusual one, and why
+    /// addresses tell nothing, if they do not.
+    fn moved(
+        source: &Arc<dyn ReadAt>,
+        candidates: &[u64],
+    ) -> (u64, Option<Superblock>, Option<&'static str>) {
+        let carver = Carver::new(source.clone(), 0, Sizes { offsets: 8, lengths: 8 }, BtreeK::default());
+        let carved: Vec<Carved> =
+            candidates.iter().filter_map(|&offset| carver.recognise(Address(offset))).collect();
+        if let Some((base, superblock)) = base::moved_superblock(source, candidates, &carved) {
+            return (base, Some(superblock), None);
+        }
+        if is_text(&**source) {
+            return (0, None, Some("the transfer as text has moved elements to unknown places"));
+        }
+        match base::likely(&**source, &carved) {
+            Some(base) => (base, None, None),
+            None => (0, None, Some("the superblock is lost, and nothing tells from where addresses count")),
+        }
     }
 
     fn addresses(&self, structure: &'static str) -> impl Iterator<Item = u64> {
@@ -248,9 +279,28 @@ impl Work {
         Arc::new(Laid::new(self.source.clone(), patches))
     }
 
+    /// Returns the file with everything that was laid over it, as readers need it: with the superblock at a usual place.
+    fn readable(&self) -> Arc<dyn ReadAt> {
+        if base::is_usual(self.base) { self.view() } else { base::from_base(self.view(), self.base) }
+    }
+
     fn open(&self) -> Result<hdf5_pure::File> {
         let options = hdf5_pure::OpenOptions::default();
-        hdf5_pure::File::from_storage(self.view(), &options)
+        hdf5_pure::File::from_storage(self.readable(), &options)
+    }
+
+    /// Opens the file. If parts of the superblock prevent this that are not needed, another one is laid over it.
+    fn open_anyhow(&mut self) -> Result<hdf5_pure::File> {
+        let error = match self.open() {
+            Err(error @ Error::Malformed { .. }) if !self.rootless => error,
+            other => return other,
+        };
+        let patch = self.carver.superblock(Address(self.root), self.next)?;
+        self.lay([patch]);
+        self.damaged = true;
+        let reason = format!("the root group is known, and the file cannot be opened otherwise: {error}");
+        self.act("lay a superblock over the file", 0, reason, Confidence::High);
+        self.open()
     }
 
     /// Finds the root group, and everything to which its links lead.
@@ -260,23 +310,17 @@ impl Work {
         if let Some(root) = told {
             self.root = root.0;
             self.drop_lost_parts(root.0)?;
-            if self.tree.walk(&self.carver, root.0, "/") {
+            let walked = self.tree.walk(&self.carver, root.0, "/");
+            if walked && self.is_root(root.0) {
                 return self.repair_headers();
             }
-            self.tree.lost.retain(|(path, ..)| path != "/");
+            // A changed address leads to another object, or to bytes that look like one.
+            self.tree = Tree::default();
         }
         if let Some(Superblock { rest: Rest::Old { root: entry, .. }, .. }) = &self.superblock
             && let hdf5_pure::structure::Cache::Group { btree: Some(btree), heap: Some(heap) } = entry.cache
-            && let Some(root) = entry.header
         {
-            let message = self.carver.symbol_table_message(btree, heap)?;
-            let patches = self.carver.object(root, &[message], Address(self.next))?;
-            self.lay(patches);
-            let reason = "the superblock names the B-tree and the heap of the root group".to_owned();
-            self.mended.insert(root.0, None);
-            self.act("make the header of the root group", root.0, reason, Confidence::High);
-            self.tree.walk(&self.carver, root.0, "/");
-            return self.repair_headers();
+            return self.root_of(btree, heap);
         }
         if let Some((root, reason, confidence)) = self.guess_root() {
             self.root = root;
@@ -292,9 +336,56 @@ impl Work {
         self.lay(patches);
         self.rootless = true;
         let reason = "no header of a root group is left".to_owned();
+        self.mended.insert(self.root, Some(reason.clone()));
         self.act("make a superblock and an empty root group", 0, reason, Confidence::Speculative);
         self.tree.walk(&self.carver, self.root, "/");
         Ok(())
+    }
+
+    /// Returns whether an object that was reached is a group, and not another one than that whose B-tree and heap the superblock names.
+    fn is_root(&self, at: u64) -> bool {
+        let Some(node) = self.tree.nodes.get(&at).filter(|node| node.is_group()) else { return false };
+        let Some(Superblock { rest: Rest::Old { root: entry, .. }, .. }) = &self.superblock else {
+            return true;
+        };
+        let hdf5_pure::structure::Cache::Group { btree: Some(btree), heap: Some(heap) } = entry.cache else {
+            return true;
+        };
+        let mut tables = node.header.messages.iter().filter_map(|message| self.carver.symbol_table(message));
+        tables.next().is_none_or(|table| table == (btree, heap) || self.header_of(btree, heap).is_none())
+    }
+
+    /// Returns the address of the header that names this B-tree and this heap.
+    fn header_of(&self, btree: Address, heap: Address) -> Option<u64> {
+        self.addresses("object header").find(|at| {
+            let header = self.carver.header(Address(*at)).ok();
+            let messages = header.map(|header| header.messages).unwrap_or_default();
+            messages.iter().find_map(|message| self.carver.symbol_table(message)) == Some((btree, heap))
+        })
+    }
+
+    /// Takes the group as the root whose B-tree and heap the superblock names: the one whose header says so too, or a new one.
+    fn root_of(&mut self, btree: Address, heap: Address) -> Result<()> {
+        self.rootless = true;
+        let reason = "the superblock names the B-tree and the heap of the root group".to_owned();
+        match self.header_of(btree, heap) {
+            Some(root) => {
+                self.root = root;
+                self.act("lay a superblock over the file", root, reason, Confidence::High);
+            }
+            None => {
+                self.root = self.next;
+                let message = self.carver.symbol_table_message(btree, heap)?;
+                let end = Address(bound::sum(self.next, 64));
+                let patches = self.carver.object(Address(self.next), &[message], end)?;
+                self.lay(patches);
+                let why = "attributes of the root group may be lost with its header".to_owned();
+                self.mended.insert(self.root, Some(why));
+                self.act("make the header of the root group", 0, reason, Confidence::High);
+            }
+        }
+        self.tree.walk(&self.carver, self.root, "/");
+        self.repair_headers()
     }
 
     /// Returns the group that is most likely the root of a file without a superblock.
@@ -540,6 +631,9 @@ fn link(name: &str, at: u64) -> Link {
 /// Returns whether a structure may begin with these bytes.
 fn begins(bytes: &[u8]) -> bool {
     let Some(four) = bytes.get(..4) else { return false };
+    if bytes.starts_with(&SIGNATURE) {
+        return true;
+    }
     if four.first() == Some(&1) {
         // A header of version 1: its references and its size are small numbers, and its padding is zero.
         let small = |at: usize| bytes.get(at + 2..at + 4) == Some(&[0, 0]);

@@ -8,7 +8,7 @@ use std::path::Path;
 use hdf5_pure::filters::Filters;
 use hdf5_pure::options::Bound;
 use hdf5_pure::values::Empty;
-use hdf5_pure::{CreateOptions, DatasetBuilder, ObjectId, Writer};
+use hdf5_pure::{CreateOptions, DatasetBuilder, Datatype, ObjectId, Writer};
 use sciformats_core::Error;
 use sciformats_core::arith::sub;
 
@@ -251,7 +251,12 @@ impl Sink for Writing {
         let id = self.object(object)?.id;
         let name = text(name)?;
         let Some(shape) = value.shape.clone() else {
-            return self.writer.attribute(id, name, Empty(datatype(&value.element)?));
+            // PyTables, which writes empty titles so, ends at text of variable length that has no element.
+            let datatype = match &value.element {
+                ElementType::Text => Datatype::fixed_string(1),
+                element => datatype(element)?,
+            };
+            return self.writer.attribute(id, name, Empty(datatype));
         };
         let Ok(bytes) = &value.data else {
             return Err(refused(Format::Hdf5, format!("the attribute {name}, which cannot be read,")));
