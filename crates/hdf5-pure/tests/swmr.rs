@@ -229,12 +229,8 @@ fn a_half_written_structure_is_read_again() {
             let mut bytes = sound.clone();
             bytes[at] ^= byte;
             // The file is written in place, as a writer does.
-            std::os::unix::fs::FileExt::write_all_at(
-                &std::fs::File::options().write(true).open(&path).unwrap(),
-                &bytes,
-                0,
-            )
-            .unwrap();
+            let mut file = std::fs::File::options().write(true).open(&path).unwrap();
+            std::io::Write::write_all(&mut file, &bytes).unwrap();
         };
         put(1);
         std::thread::scope(|scope| {
