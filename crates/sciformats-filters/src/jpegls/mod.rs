@@ -12,7 +12,7 @@
 //! | `FF D9` | end |
 //!
 //! Samples of up to eight bits become bytes, and others words of two bytes, the lowest first. Components that have scans of their own follow
-//! one another, as CharLS returns them, and those that take turns line by line in one scan are put together sample by sample.
+//! one another, as the plug-in returns them, and those that take turns line by line in one scan are put together sample by sample.
 
 mod bits;
 mod scan;
