@@ -378,7 +378,7 @@ impl Work {
         if empty || bare {
             unchecked(report);
         }
-        let lost = zeros.iter().any(|zeros| *zeros == part);
+        let lost = zeros.contains(&part);
         if !zeros.is_empty() {
             report.missing.extend(zeros);
             spoil(report, State::Partial, ZEROS.into());

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use hdf5_pure::references::{Reference, RegionReference, StandardReference};
-use hdf5_pure::structure::Class;
-use hdf5_pure::structure::{CharacterSet, Member, ReferenceKind, VariableLength};
+use hdf5_pure::structure::{CharacterSet, Class, Dataspace, Member, ReferenceKind, VariableLength};
 use hdf5_pure::values::Encoder;
 use hdf5_pure::{Datatype, ObjectId, Store, Value};
 
@@ -92,6 +91,21 @@ pub(super) struct Kept<'a> {
     pub(super) references: &'a References,
     pub(super) committed: Option<ObjectId>,
     pub(super) characters: CharacterSet,
+}
+
+/// The shape of an attribute, or `None` if it has no elements, and the maximum shape if it differs from the shape.
+pub(super) type Extents = (Option<Vec<u64>>, Option<Vec<Option<u64>>>);
+
+/// Returns the shape and the maximum shape that a dataspace says.
+pub(super) fn extents(dataspace: &Dataspace) -> Extents {
+    match dataspace {
+        Dataspace::Null => (None, None),
+        Dataspace::Scalar => (Some(Vec::new()), None),
+        Dataspace::Simple { dimensions, maximum } => {
+            let differs = dimensions.iter().zip(maximum).any(|(&length, most)| *most != Some(length));
+            (Some(dimensions.clone()), differs.then(|| maximum.clone()))
+        }
+    }
 }
 
 impl Value for Kept<'_> {

@@ -538,14 +538,7 @@ impl Copy<'_> {
             return Ok(());
         }
         let stored = Stored::new(self.job.source, attribute.datatype()?)?;
-        let (shape, maximum) = match attribute.dataspace()? {
-            Dataspace::Null => (None, None),
-            Dataspace::Scalar => (Some(Vec::new()), None),
-            Dataspace::Simple { dimensions, maximum } => {
-                let differs = dimensions.iter().zip(maximum).any(|(&length, most)| *most != Some(length));
-                (Some(dimensions.clone()), differs.then(|| maximum.clone()))
-            }
-        };
+        let (shape, maximum) = elements::extents(attribute.dataspace()?);
         let raw = attribute.raw()?;
         let canonical = if stored.is_direct() { Vec::new() } else { attribute.canonical()? };
         let (canonical, count) = stored.leading(canonical, self.places.as_ref())?;
@@ -584,7 +577,10 @@ impl Copy<'_> {
         let elsewhere = storage::elsewhere(builder, (path, dataset), self.job)?;
         let builder = match elsewhere {
             Ok(kept) => return Ok(kept.create_encoded()?.id()),
-            Err(builder) => storage::placed(builder, dataset, (&options, self.job))?,
+            Err(builder) => {
+                let plain_edges = storage::edges(dataset, self.job)?;
+                storage::placed(builder, dataset, (&options, plain_edges))?
+            }
         };
         let id = builder.create_encoded()?.id();
         if let Some(rounder) = job.measured.rounder(dataset, &options)? {

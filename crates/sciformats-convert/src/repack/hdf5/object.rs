@@ -12,8 +12,8 @@ use hdf5_pure::walk::Found;
 use hdf5_pure::{Address, Attribute, Dataset, DatasetBuilder, Editor, File, Group, Name, Node, ObjectId};
 use sciformats_core::Slab;
 
-use super::elements::{Kept, Stored};
-use super::{storage, text};
+use super::elements::{Kept, Stored, extents};
+use super::{named, storage};
 use crate::sink::WriteOptions;
 use crate::sink::hdf5_encode::References;
 use sciformats::model::{ArrayInfo, ElementType};
@@ -34,6 +34,11 @@ pub struct CopyOptions {
     pub expand_external: bool,
     /// Whether attributes are left out.
     pub without_attributes: bool,
+}
+
+/// Returns a name as text.
+fn text(name: &Name) -> Result<&str> {
+    named(name, || format!("`{}`", name.to_text()))
 }
 
 /// The number of bytes of elements that are in memory at once, unless a single one has more.
@@ -262,17 +267,15 @@ impl Copy<'_> {
         let unnamed = || Error::unsupported("an attribute without a name");
         let name = text(attribute.name().ok_or_else(unnamed)?)?;
         let stored = self.stored(source, attribute.datatype()?)?;
-        let shape = match attribute.dataspace()? {
-            Dataspace::Null => None,
-            other => Some(other.shape().to_vec()),
-        };
+        let (shape, maximum) = extents(attribute.dataspace()?);
         let canonical = if stored.is_direct() { Vec::new() } else { attribute.canonical()? };
         let (canonical, _) = stored.leading(canonical, Some(&to.paths))?;
         let committed =
             attribute.committed()?.map(|address| self.committed((source, address))).transpose()?;
         let characters = attribute.character_set()?;
         let bytes = (attribute.raw()?, &canonical[..]);
-        let kept = Kept { stored: &stored, shape, bytes, references: &to.references, committed, characters };
+        let references = &to.references;
+        let kept = Kept { stored: &stored, shape, maximum, bytes, references, committed, characters };
         self.editor.attribute(id, name, kept)
     }
 
@@ -318,7 +321,10 @@ impl Copy<'_> {
         }
         let builder = match elsewhere(builder, (path, dataset), folder)? {
             Ok(kept) => return Ok(kept.create_encoded()?.id()),
-            Err(builder) => storage::placed(builder, dataset, (&options, false))?,
+            Err(builder) => {
+                let plain_edges = storage::has_plain_edges(dataset)?;
+                storage::placed(builder, dataset, (&options, plain_edges))?
+            }
         };
         let id = builder.create_encoded()?.id();
         if stored.refers() {

@@ -100,16 +100,22 @@ pub(super) fn elsewhere<'w>(
 
 /// Returns whether the chunks at the edges have no filters. Older releases do not know this; for them, and in a hollow file, the
 /// chunks at the edges are like the others, which changes no value.
-fn edges(dataset: &Dataset, job: &Job<'_>) -> Result<bool> {
+pub(super) fn edges(dataset: &Dataset, job: &Job<'_>) -> Result<bool> {
     let known = job.hollow.is_none() && job.wanted.is_none_or(|bound| bound >= Bound::V110);
-    Ok(known && matches!(dataset.layout()?, Layout::Chunked(stored) if stored.unfiltered_edges))
+    Ok(known && has_plain_edges(dataset)?)
 }
 
-/// Sets the shape, the chunks and the filters: those of the source, unless `options` names others.
+/// Returns whether the chunks at the edges of a dataset have no filters.
+pub(super) fn has_plain_edges(dataset: &Dataset) -> Result<bool> {
+    Ok(matches!(dataset.layout()?, Layout::Chunked(stored) if stored.unfiltered_edges))
+}
+
+/// Sets the shape, the chunks and the filters: those of the source, unless `options` names others. With `plain_edges`, the chunks
+/// at the edges have no filters.
 pub(super) fn placed<'w>(
     mut builder: DatasetBuilder<'w>,
     dataset: &Dataset,
-    (options, job): (&WriteOptions, &Job<'_>),
+    (options, plain_edges): (&WriteOptions, bool),
 ) -> Result<DatasetBuilder<'w>> {
     let layout = dataset.layout()?;
     let Dataspace::Simple { dimensions, maximum } = dataset.dataspace() else {
@@ -146,7 +152,7 @@ pub(super) fn placed<'w>(
         }
         _ => None,
     };
-    builder = if edges(dataset, job)? { builder.unfiltered_edges_at_any_bound() } else { builder };
+    builder = if plain_edges { builder.unfiltered_edges_at_any_bound() } else { builder };
     let Some(filters) = filters else { return Ok(builder) };
     builder = if chunks.is_none() { builder.automatic_chunks() } else { builder };
     Ok(builder.filters(filters))
