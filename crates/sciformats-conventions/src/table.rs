@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use sciformats::{ElementType, Error, File, Range, Result, Slab};
+use sciformats_core::{arith, bound};
 
 use crate::decoded::For;
 use crate::decoding::Decoding;
@@ -479,16 +480,20 @@ fn lists(values: &Column, ends: &Variable, (first, count): (u64, u64)) -> Result
     if before == 0 {
         places.push(0u64);
     }
-    let past = values.rows().unwrap_or(u64::MAX);
+    let past = values.rows();
     for datum in sciformats::Decoder::new(&element, &bytes) {
         let end = datum?.to_i128().and_then(|end| u64::try_from(end).ok());
-        let sound = |end: &u64| places.last().is_none_or(|last| last <= end) && *end <= past;
+        let sound =
+            |end: &u64| places.last().is_none_or(|last| last <= end) && past.is_none_or(|past| *end <= past);
         places.push(end.filter(sound).ok_or_else(|| {
             Error::usage("ends of lists", format!("of {} do not ascend within its values", ends.path()))
         })?);
     }
-    let (start, end) = (places.first().copied().unwrap_or(0), places.last().copied().unwrap_or(0));
-    let (element, bytes) = values.read(start, end.saturating_sub(start))?.into_canonical()?; // they ascend
+    let (start, count) = match (places.first(), places.last()) {
+        (Some(&first), Some(&last)) => (first, arith::sub(last, first)?),
+        _ => (0, 0),
+    };
+    let (element, bytes) = values.read(start, count)?.into_canonical()?;
     let sides: Vec<u64> = values.row_shape().into_iter().filter(|&side| side != 1).collect();
     let element = match sides.is_empty() {
         true => element,
@@ -499,7 +504,7 @@ fn lists(values: &Column, ends: &Variable, (first, count): (u64, u64)) -> Result
     let mut out = Vec::new();
     for (from, to) in places.iter().zip(places.iter().skip(1)) {
         out.extend((to - from).to_le_bytes());
-        for part in parts.by_ref().take(usize::try_from(to - from).unwrap_or(usize::MAX)) {
+        for part in parts.by_ref().take(bound::addressable(to - from)) {
             out.extend_from_slice(part);
         }
     }

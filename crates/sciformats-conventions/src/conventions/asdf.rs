@@ -169,7 +169,8 @@ fn column(node: &Node) -> Result<Option<Variable>> {
 /// Returns the elements of a sequence in their order; they are named by their numbers.
 fn elements(sequence: &Node) -> Result<Vec<Node>> {
     let mut elements = sequence.children()?;
-    let place = |node: &Node| node.name().parse::<usize>().unwrap_or(usize::MAX);
+    // What has no number comes last.
+    let place = |node: &Node| node.name().parse::<usize>().map_or((true, 0), |place| (false, place));
     sciformats_core::order::sort_by_key(&mut elements, place);
     Ok(elements)
 }

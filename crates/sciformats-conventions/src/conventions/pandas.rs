@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use sciformats::{Datum, Decoder, ElementType, Error, Result, Slab};
+use sciformats_core::bound;
 
 use super::plain;
 use crate::convention::{Convention, Meaning};
@@ -569,8 +570,8 @@ impl Missing {
 fn parts(element: &ElementType) -> (&ElementType, Option<u64>) {
     match element {
         ElementType::Array { element, shape } => {
-            let all = shape.iter().try_fold(1u64, |all, &side| all.checked_mul(side));
-            (element, Some(all.unwrap_or(u64::MAX)))
+            let all = shape.iter().fold(1u64, |all, &side| bound::product(all, side)); // more than any record has
+            (element, Some(all))
         }
         element => (element, None),
     }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use sciformats::{ElementType, Kind, Name, Result};
+use sciformats_core::bound;
 
 use super::plain;
 use crate::convention::{Convention, Meaning};
@@ -60,7 +61,7 @@ fn columns(
     if let ElementType::Array { element: inner, shape } = element
         && matches!(**inner, ElementType::Time(4 | 8))
     {
-        let all = shape.iter().try_fold(1u64, |all, &side| all.checked_mul(side)).unwrap_or(u64::MAX);
+        let all = shape.iter().fold(1u64, |all, &side| bound::product(all, side));
         if all <= WIDEST {
             let decoding = atom(inner);
             into.extend((0..all).map(|place| {

@@ -148,8 +148,9 @@ impl Copy<'_> {
         if let Some(at) = self.sources.iter().position(|known| known.is_same(file)) {
             return at;
         }
+        let at = self.sources.len();
         self.sources.push(file.clone());
-        self.sources.len().saturating_sub(1) // it was just added
+        at
     }
 
     fn file(&self, source: usize) -> Result<&File> {
