@@ -60,7 +60,7 @@ pub fn table(data: &Dataset, path: &str) -> Result<Table> {
 fn complete(data: &Dataset, path: &str, table: &Table) -> Result<()> {
     let alone = |name: &str| data.node(&format!("{path}/{name}")).is_ok();
     if let Some((name, why)) = table.omitted.iter().find(|(name, _)| !alone(name)) {
-        return Err(Error::unsupported(format!("the table {path} without its column {name} ({why})")));
+        return Err(Error::unsupported(format!("the table {path} without its column `{name}` ({why})")));
     }
     for name in data.node(path)?.texts("column-order")?.unwrap_or_default() {
         if !table.all_columns().any(|column| column.name == name) {

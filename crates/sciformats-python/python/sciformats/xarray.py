@@ -242,7 +242,7 @@ def _hdf5_variables(group: h5.Group, growing: set[str]) -> dict[str, Variable]:
         lengths[place] = max(lengths[place], _elsewhere(group, place))
     found = {}
     for shown, (member, attributes, places, dims) in read.items():
-        shape = tuple(size if place is None else lengths.get(place, size) for place, size in zip(places, member.shape or ()))
+        shape = tuple(lengths[place] if place in lengths else size for place, size in zip(places, member.shape or ()))
         found[shown] = _hdf5_variable(member, attributes, dims, shape)
     return found
 

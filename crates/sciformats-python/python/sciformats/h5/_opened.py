@@ -84,7 +84,7 @@ class Opened(Opening):
         self.address = address
         self.editor: Any = editor
         self.mode = mode
-        self.libver = ("earliest", "v200")
+        self.libver: tuple[str, str] = ("earliest", "v200")
         self.track_order = False
         #: What the caller asked of the caches of the C library, which this package does not have.
         self.cache: tuple[int, int, float] = (8191, 8 << 20, 0.75)
