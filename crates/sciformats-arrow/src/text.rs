@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{self, ArrowDictionaryKeyType, ArrowPrimitiveType};
+use arrow_array::types::{self, ArrowDictionaryKeyType, ArrowPrimitiveType, ArrowTemporalType, DecimalType};
 use arrow_array::{Array, OffsetSizeTrait};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use sciformats_conventions::sciformats::model::write_text;
 use sciformats_conventions::time::{Calendar, DateTime};
 
@@ -124,7 +124,48 @@ pub fn write_cell(out: &mut String, style: Style, array: &dyn Array, row: usize)
             out.push('}');
             true
         }
+        DataType::Decimal32(..) => decimal::<types::Decimal32Type>(out, array, row),
+        DataType::Decimal64(..) => decimal::<types::Decimal64Type>(out, array, row),
+        DataType::Decimal128(..) => decimal::<types::Decimal128Type>(out, array, row),
+        DataType::Decimal256(..) => decimal::<types::Decimal256Type>(out, array, row),
+        DataType::Time32(TimeUnit::Second) => time::<types::Time32SecondType>(out, style, array, row),
+        DataType::Time32(_) => time::<types::Time32MillisecondType>(out, style, array, row),
+        DataType::Time64(TimeUnit::Microsecond) => {
+            time::<types::Time64MicrosecondType>(out, style, array, row)
+        }
+        DataType::Time64(_) => time::<types::Time64NanosecondType>(out, style, array, row),
+        DataType::Interval(IntervalUnit::YearMonth) => {
+            let months = array.as_primitive::<types::IntervalYearMonthType>().value(row);
+            text(out, style, &format!("{months} months"))
+        }
+        DataType::Interval(IntervalUnit::DayTime) => {
+            let span = array.as_primitive::<types::IntervalDayTimeType>().value(row);
+            text(out, style, &format!("{} days {} ms", span.days, span.milliseconds))
+        }
+        DataType::Interval(IntervalUnit::MonthDayNano) => {
+            let span = array.as_primitive::<types::IntervalMonthDayNanoType>().value(row);
+            text(out, style, &format!("{} months {} days {} ns", span.months, span.days, span.nanoseconds))
+        }
+        // A list of records with a key and a value.
+        DataType::Map(..) => list(out, style, &array.as_map().value(row)),
         other => text(out, style, &format!("({other})")),
+    }
+}
+
+/// A decimal number with all its digits.
+fn decimal<K: DecimalType>(out: &mut String, array: &dyn Array, row: usize) -> bool {
+    out.push_str(&array.as_primitive::<K>().value_as_string(row));
+    true
+}
+
+/// A time of day, such as `12:30:00.5`.
+fn time<K: ArrowTemporalType>(out: &mut String, style: Style, array: &dyn Array, row: usize) -> bool
+where
+    i64: From<K::Native>,
+{
+    match array.as_primitive::<K>().value_as_time(row) {
+        Some(time) => text(out, style, &time.to_string()),
+        None => missing(out, style),
     }
 }
 

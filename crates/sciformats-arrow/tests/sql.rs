@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use sciformats_arrow::arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, RecordBatch, TimestampSecondArray,
-    UInt64Array,
+    ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, LargeStringArray, RecordBatch,
+    Time64MicrosecondArray, TimestampSecondArray, UInt64Array,
 };
 use sciformats_arrow::sciformats_conventions::sciformats::{Error, Limits};
 use sciformats_arrow::sql::{Memory, SqlOptions, query};
@@ -26,10 +26,20 @@ fn tables() -> Memory {
     let names = RecordBatch::try_from_iter([("kind", key), ("name", name)]).unwrap();
     let large: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX]));
     let wide = RecordBatch::try_from_iter([("n", large)]).unwrap();
+    let price: ArrayRef =
+        Arc::new(Decimal128Array::from(vec![125, -5]).with_precision_and_scale(9, 2).unwrap());
+    let open: ArrayRef = Arc::new(Time64MicrosecondArray::from(vec![Some(45_000_500_000), None]));
+    let goods = RecordBatch::try_from_iter([("price", price), ("open", open)]).unwrap();
     // Several batches, of which one has no rows.
     let parts = vec![t.slice(0, 2), t.slice(2, 0), t.slice(2, 3)];
     let memory = Memory::default().with("run.h5:/t", parts).unwrap();
-    memory.with("names", vec![names]).unwrap().with("wide", vec![wide]).unwrap()
+    memory
+        .with("names", vec![names])
+        .unwrap()
+        .with("wide", vec![wide])
+        .unwrap()
+        .with("goods", vec![goods])
+        .unwrap()
 }
 
 /// The rows of a result as JSON.
@@ -90,10 +100,20 @@ fn joins() {
     assert_eq!(found, ["1 \"first\"", "3 \"first\"", "5 \"third\""]);
     let found = rows("SELECT id, name FROM t FULL JOIN names USING (kind) ORDER BY id, name");
     assert_eq!(found, ["1 \"first\"", "2 null", "3 \"first\"", "4 null", "5 \"third\"", "null \"none\""]);
+    let found = rows("SELECT kind, name FROM t RIGHT JOIN names USING (kind) ORDER BY kind, name");
+    assert_eq!(found, ["\"a\" \"first\"", "\"a\" \"first\"", "\"c\" \"third\"", "\"d\" \"none\""]);
     assert_eq!(rows("SELECT count(*) FROM t CROSS JOIN names"), ["15"]);
     let found =
         rows("WITH few AS (SELECT id FROM t WHERE id < 3) SELECT sum(id) FROM few UNION ALL SELECT 8");
     assert_eq!(found, ["3", "8"]);
+}
+
+#[test]
+fn days_and_decimals() {
+    let found = rows("SELECT CAST(at AS DATE) AS day, count(*) FROM t GROUP BY day ORDER BY day");
+    assert_eq!(found, ["\"1970-01-01T00:00:00\" 3", "\"1970-01-02T00:00:00\" 2"]);
+    assert_eq!(rows("SELECT id FROM t WHERE CAST(at AS DATE) = '1970-01-02'"), ["4", "5"]);
+    assert_eq!(rows("SELECT price, open FROM goods"), ["1.25 \"12:30:00.500\"", "-0.05 null"]);
 }
 
 #[test]
@@ -117,6 +137,8 @@ fn what_is_wrong_is_named() {
         ("SELECT name, count(*) FROM names", "GROUP BY"),
         ("SELECT 9223372036854775807 + 1", "64 bits"),
         ("SELECT name FROM names ORDER BY 3", "3"),
+        ("SELECT n FROM wide WHERE n = 9223372036854775808", "9223372036854775808"),
+        ("SELECT kind FROM names AS a FULL JOIN names AS b USING (kind)", "kind"),
     ] {
         let error = refused(text);
         assert!(matches!(error, Error::Usage { .. }) && error.to_string().contains(word), "{text}: {error}");
@@ -125,6 +147,10 @@ fn what_is_wrong_is_named() {
         ("DELETE FROM names", "query"),
         ("SELECT rank() OVER () FROM names", "window"),
         ("SELECT n + 1 FROM wide", "18446744073709551615"),
+        ("SELECT * EXCLUDE (name) FROM names", "EXCLUDE"),
+        ("SELECT names.* REPLACE (1 AS name) FROM names", "REPLACE"),
+        ("SELECT price FROM goods ORDER BY price", "Decimal128"),
+        ("SELECT 1 FROM names AS a, names AS b RIGHT JOIN wide ON true", "CROSS JOIN"),
         ("SELECT name FROM names WHERE kind IN (SELECT kind FROM names)", "SQL"),
     ] {
         let error = refused(text);

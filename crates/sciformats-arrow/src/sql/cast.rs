@@ -16,12 +16,23 @@ pub(super) enum To {
     Float,
     Text,
     Moment,
+    /// The first moment of the day.
+    Day,
 }
 
 /// Converts values.
 pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
     let refused =
         |text: &str, what: &str| -> Error { Error::usage("sql", format!("takes {text:?} for {what}")) };
+    if to == To::Day {
+        const DAY: i128 = 86_400_000_000_000;
+        return Ok(match cast(values, To::Moment, lenient)? {
+            Vector::Moment(values) => {
+                Vector::Moment(each(values, |moment| Ok(moment - moment.rem_euclid(DAY)))?)
+            }
+            other => return Err(wrong("a conversion to a date", &other)),
+        });
+    }
     Ok(match (values, to) {
         (Vector::Null(rows), To::Bool) => Vector::Bool(vec![None; rows]),
         (Vector::Null(rows), To::Int) => Vector::Int(vec![None; rows]),

@@ -446,6 +446,13 @@ fn literal(value: &ast::Value) -> Result<Value> {
     Ok(match value {
         ast::Value::Number(digits, _) => match digits.parse::<i64>() {
             Ok(value) => Value::Int(value),
+            // A floating-point number would be a neighbour of it.
+            Err(_) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
+                return Err(Error::usage(
+                    "sql",
+                    format!("has the number {digits}, which is beyond 2^63 - 1"),
+                ));
+            }
             Err(_) => Value::Float(
                 digits.parse().map_err(|_| Error::usage("sql", format!("has the number {digits}")))?,
             ),
@@ -472,7 +479,8 @@ fn to(kind: &DataType) -> Result<To> {
         | DataType::Real
         | DataType::Float64 => To::Float,
         DataType::Text | DataType::Varchar(_) | DataType::String(_) | DataType::Char(_) => To::Text,
-        DataType::Timestamp(..) | DataType::Date | DataType::Datetime(_) => To::Moment,
+        DataType::Timestamp(..) | DataType::Datetime(_) => To::Moment,
+        DataType::Date => To::Day,
         other => return Err(unsupported(format!("the type {other}"))),
     })
 }

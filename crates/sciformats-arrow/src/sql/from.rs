@@ -73,6 +73,10 @@ impl From {
                     JoinOperator::FullOuter(on) => ((true, true), on),
                     _ => return Err(unsupported(format!("the join {join}"))),
                 };
+                if at > 0 && outer.1 {
+                    let text = "a RIGHT or FULL JOIN behind a comma; write CROSS JOIN in its place";
+                    return Err(unsupported(text));
+                }
                 let joined = all.constrained(first, outer, constraint)?;
                 all.joins.push(joined);
                 let last = all.tables.len().saturating_sub(1);
@@ -137,8 +141,16 @@ impl From {
                     let right = Scope { columns: self.scope.columns.iter().skip(first).cloned().collect() };
                     let left = Scope { columns: self.scope.columns.iter().take(first).cloned().collect() };
                     let place = first + right.find(None, &name)?;
-                    join.keys.push((Ex::Column(left.find(None, &name)?), Ex::Column(place)));
-                    if let Some(column) = self.scope.columns.get_mut(place) {
+                    let first = left.find(None, &name)?;
+                    join.keys.push((Ex::Column(first), Ex::Column(place)));
+                    // The name means the column of the side whose rows all stay. If all rows of both sides do, neither column
+                    // has all keys, so that the name alone is ambiguous.
+                    let hidden = match outer {
+                        (true, true) => None,
+                        (_, true) => Some(first),
+                        _ => Some(place),
+                    };
+                    if let Some(column) = hidden.and_then(|hidden| self.scope.columns.get_mut(hidden)) {
                         column.hidden = true;
                     }
                 }

@@ -9,6 +9,7 @@ use sciformats_conventions::sciformats::{Error, Result};
 use sqlparser::ast::{
     self, Distinct, Expr, GroupByExpr, LimitClause, OrderByKind, OrderByOptions, OrderBySort, Query, Select,
     SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier,
+    WildcardAdditionalOptions,
 };
 
 use super::aggregate::{Grouping, Kind};
@@ -440,10 +441,12 @@ fn items(select: &Select, scope: &Scope) -> Result<Vec<(Expr, String)>> {
                 named.push((of.clone(), name));
             }
             SelectItem::ExprWithAlias { expr, alias } => named.push((expr.clone(), alias.value.clone())),
-            SelectItem::Wildcard(_) => {
+            SelectItem::Wildcard(options) => {
+                without_options(options)?;
                 named.append(&mut all(None));
             }
-            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
+                without_options(options)?;
                 let name = table_name(name)?;
                 let mut of = all(Some(&name));
                 if of.is_empty() {
@@ -455,6 +458,14 @@ fn items(select: &Select, scope: &Scope) -> Result<Vec<(Expr, String)>> {
         }
     }
     Ok(named)
+}
+
+/// Fails if `*` has options such as `EXCLUDE`, which would change what it means.
+fn without_options(options: &WildcardAdditionalOptions) -> Result<()> {
+    match options.to_string().trim() {
+        "" => Ok(()),
+        told => Err(unsupported(format!("`* {told}`; name the columns instead"))),
+    }
 }
 
 /// Returns the expressions by which rows are grouped.

@@ -7,6 +7,7 @@ use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
 use sciformats_conventions::sciformats::{Limits, Result};
 
+use super::compile::unsupported;
 use super::expr::Ex;
 use super::run::Rows;
 use super::vector::Vector;
@@ -70,6 +71,9 @@ pub(super) fn sorted(rows: Rows, keys: &[Key], most: Option<u64>, limits: &Limit
 fn of_all(schema: &SchemaRef, held: &[RecordBatch], keys: &[Key], most: Option<u64>) -> Result<RecordBatch> {
     let all = joined(schema, held)?;
     let values = keys.iter().map(|key| key.of.eval(&all)).collect::<Result<Vec<_>>>()?;
+    if let Some(Vector::Other(values)) = values.iter().find(|values| matches!(values, Vector::Other(_))) {
+        return Err(unsupported(format!("ORDER BY on values of the type {}", values.data_type())));
+    }
     let mut order: Vec<usize> = (0..all.num_rows()).collect();
     order.sort_by(|&one, &other| compared(keys, &values, one, other));
     order.truncate(most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX));
