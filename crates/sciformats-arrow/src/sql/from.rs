@@ -74,7 +74,7 @@ impl From {
                     _ => return Err(unsupported(format!("the join {join}"))),
                 };
                 if at > 0 && outer.1 {
-                    let text = "a RIGHT or FULL JOIN behind a comma; write CROSS JOIN in its place";
+                    let text = "a comma before a RIGHT or FULL JOIN (CROSS JOIN means the same)";
                     return Err(unsupported(text));
                 }
                 let joined = all.constrained(first, outer, constraint)?;

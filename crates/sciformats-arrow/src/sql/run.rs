@@ -464,7 +464,7 @@ fn items(select: &Select, scope: &Scope) -> Result<Vec<(Expr, String)>> {
 fn without_options(options: &WildcardAdditionalOptions) -> Result<()> {
     match options.to_string().trim() {
         "" => Ok(()),
-        told => Err(unsupported(format!("`* {told}`; name the columns instead"))),
+        told => Err(unsupported(format!("the option {told} of *"))),
     }
 }
 
