@@ -1,6 +1,6 @@
 //! Creation properties: what objects say about themselves beside their content.
 
-use sciformats_core::Result;
+use sciformats_core::{Error, Result};
 
 use crate::object::header::Object;
 use crate::space::context::Context;
@@ -100,6 +100,17 @@ pub struct LinkProperties {
 }
 
 impl CreationProperties {
+    /// Checks that an object with these properties can be written.
+    pub(crate) fn check(&self) -> Result<()> {
+        match (self.header_version, self.attribute_order) {
+            (1, CreationOrder::Unknown) | (2, _) => Ok(()),
+            _ => Err(Error::usage(
+                "header version",
+                "must be 1 or 2, and must be 2 if the creation order of attributes is tracked",
+            )),
+        }
+    }
+
     /// Returns the properties of a new object for which nothing else was requested.
     pub(crate) fn of_new(old: bool, tracked: bool, modified: Option<u32>) -> Self {
         let order = CreationOrder::of(tracked, tracked);

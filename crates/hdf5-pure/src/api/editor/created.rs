@@ -4,7 +4,7 @@ use sciformats_core::{Error, Result};
 
 use crate::api::editor::Editor;
 use crate::change::tree::Kind;
-use crate::object::creation::{CreationOrder, CreationProperties};
+use crate::object::creation::CreationProperties;
 use crate::object::id::ObjectId;
 use crate::spec::message::datatype::Datatype;
 
@@ -59,15 +59,7 @@ impl Editor {
     /// # Errors
     /// Returns [`Error::Usage`] if the object is not new, or if the properties contradict each other.
     pub fn creation_properties(&mut self, object: ObjectId, properties: &CreationProperties) -> Result<()> {
-        let old = properties.header_version == 1;
-        if old && properties.attribute_order != CreationOrder::Unknown
-            || !matches!(properties.header_version, 1 | 2)
-        {
-            return Err(Error::usage(
-                "header version",
-                "must be 1 or 2, and must be 2 if the creation order of attributes is tracked",
-            ));
-        }
+        properties.check()?;
         let object = self.tree.object_mut(object)?;
         if object.origin.is_some() {
             return Err(Error::usage("object", "is in the file already, so that its properties are fixed"));

@@ -19,7 +19,7 @@ use sciformats_core::storage::{Durability, Replacement};
 use sciformats_core::{Error, Result};
 
 use crate::change::tree::{Kind, Settings, Tree};
-use crate::object::creation::{CreationOrder, CreationProperties};
+use crate::object::creation::CreationProperties;
 use crate::object::id::ObjectId;
 use crate::space::output::{Storage, Target};
 use crate::spec::Address;
@@ -382,15 +382,7 @@ impl Writer {
     /// Returns [`Error::Usage`] if the object does not belong to this file, or should track the creation order of
     /// attributes in a header of version 1.
     pub fn creation_properties(&mut self, object: ObjectId, properties: &CreationProperties) -> Result<()> {
-        let old = properties.header_version == 1;
-        if old && properties.attribute_order != CreationOrder::Unknown
-            || !matches!(properties.header_version, 1 | 2)
-        {
-            return Err(Error::usage(
-                "header version",
-                "must be 1 or 2, and must be 2 if the creation order of attributes is tracked",
-            ));
-        }
+        properties.check()?;
         self.tree.object_mut(object)?.properties = properties.clone();
         Ok(())
     }
