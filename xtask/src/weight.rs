@@ -53,7 +53,7 @@ bounds, and `cargo xtask ci` fails if a count exceeds its bound or differs from 
   these depend on. The libraries of one simple format, whose bound is eight crates, have no procedural macro.
 - *C* says whether a C compiler is needed.
 - *seconds* is the processor time of `cargo build --release --jobs 1` in an empty target folder, which is about the time that one
-  has to wait. It depends on the machine, and is recorded with `cargo xtask weight --times`.
+  has to wait. It depends on the machine, and is recorded with `cargo xtask weight --times`; an empty cell has not been recorded.
 
 ";
 

@@ -8,6 +8,8 @@ mod gather;
 mod interrupt;
 mod look;
 mod meaning;
+#[cfg(test)]
+mod options;
 mod output;
 mod remote;
 mod session;

@@ -188,31 +188,68 @@ impl fmt::Display for Fault {
 
 /// The error of a parser: the fault, and the number of bytes that were left where it was found.
 ///
+/// It is as large as a pointer, because each parser passes its result on, and results of parsers that succeed should be small.
+///
 /// ```
 /// use sciformats_core::FaultKind;
 /// use sciformats_core::fault::field;
 ///
 /// let parsed = field("size", nom::number::complete::le_u32)(&[1, 2]);
 /// let Err(nom::Err::Error(error)) = parsed else { panic!("two bytes are no size") };
-/// assert_eq!((error.remaining, error.fault.field), (2, Some("size")));
-/// assert_eq!(error.fault.kind, FaultKind::Truncated);
+/// assert_eq!((error.remaining(), error.fault().field), (2, Some("size")));
+/// assert_eq!(error.fault().kind, FaultKind::Truncated);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParseError {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError(Box<Found>);
+
+/// A fault in an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
     /// The number of bytes from the fault to the end of the input.
-    pub remaining: usize,
-    /// What is wrong.
-    pub fault: Fault,
+    remaining: usize,
+    fault: Fault,
+}
+
+impl ParseError {
+    /// Creates the error of a fault that was found `remaining` bytes before the end of the input.
+    #[cold]
+    #[inline(never)]
+    pub fn new(remaining: usize, fault: impl Into<Fault>) -> Self {
+        Self(Box::new(Found { remaining, fault: fault.into() }))
+    }
+
+    /// Returns the number of bytes from the fault to the end of the input.
+    pub fn remaining(&self) -> usize {
+        self.0.remaining
+    }
+
+    /// Returns what is wrong.
+    pub fn fault(&self) -> Fault {
+        self.0.fault
+    }
+}
+
+/// Names the field of a fault that has no name yet. It is a function of its own because it would otherwise be repeated in every
+/// parser of a field.
+#[cold]
+#[inline(never)]
+fn named(name: &'static str, error: nom::Err<ParseError>) -> nom::Err<ParseError> {
+    error.map(|mut error| {
+        error.0.fault.field.get_or_insert(name);
+        error
+    })
 }
 
 impl nom::error::ParseError<&[u8]> for ParseError {
+    #[cold]
+    #[inline(never)]
     fn from_error_kind(input: &[u8], kind: ErrorKind) -> Self {
         let kind = match kind {
             ErrorKind::Eof => FaultKind::Truncated,
             ErrorKind::Tag => FaultKind::Signature,
             _ => FaultKind::Rule("does not parse"),
         };
-        Self { remaining: input.len(), fault: kind.into() }
+        Self::new(input.len(), kind)
     }
 
     fn append(_: &[u8], _: ErrorKind, other: Self) -> Self {
@@ -242,7 +279,7 @@ impl<E> nom::error::FromExternalError<&[u8], E> for ParseError {
 /// # Errors
 /// Always.
 pub fn fail<T>(i: &[u8], kind: FaultKind) -> Parsed<'_, T> {
-    Err(nom::Err::Error(ParseError { remaining: i.len(), fault: kind.into() }))
+    Err(nom::Err::Error(ParseError::new(i.len(), kind)))
 }
 
 /// Names the field that `parser` reads, for its faults.
@@ -258,14 +295,7 @@ pub fn field<'a, P>(name: &'static str, mut parser: P) -> impl FnMut(&'a [u8]) -
 where
     P: Parser<&'a [u8], Error = ParseError>,
 {
-    move |i| {
-        parser.parse(i).map_err(|e| {
-            e.map(|mut error| {
-                error.fault.field.get_or_insert(name);
-                error
-            })
-        })
-    }
+    move |i| parser.parse(i).map_err(|error| named(name, error))
 }
 
 /// Reads a field and checks its value. `check` returns what is wrong, if anything is.
@@ -291,10 +321,10 @@ where
     P: Parser<&'a [u8], Error = ParseError>,
 {
     move |i| {
-        let (rest, value) = field(name, |i| parser.parse(i))(i)?;
+        let (rest, value) = parser.parse(i).map_err(|error| named(name, error))?;
         match check(&value) {
             None => Ok((rest, value)),
-            Some(kind) => field(name, |i| fail(i, kind))(i),
+            Some(kind) => Err(nom::Err::Error(ParseError::new(i.len(), Fault::new(name, kind)))),
         }
     }
 }
@@ -338,13 +368,11 @@ where
         let (rest, part) = nom::bytes::complete::take(size)(i)?;
         match whole(part, &mut parser) {
             Ok(value) => Ok((rest, value)),
-            Err(e) => {
-                Err(e.map(|error| ParseError {
-                    // Both are parts of the same input.
-                    remaining: error.remaining + rest.len(),
-                    ..error
-                }))
-            }
+            Err(e) => Err(e.map(|mut error| {
+                // Both are parts of the same input.
+                error.0.remaining += rest.len();
+                error
+            })),
         }
     }
 }
@@ -366,7 +394,7 @@ pub fn locate<'a, P>(structure: &'static str, base: u64, bytes: &'a [u8], mut pa
 where
     P: Parser<&'a [u8], Error = ParseError>,
 {
-    parser.parse(bytes).map(|(_, value)| value).map_err(|e| place(structure, base, bytes, &e))
+    parser.parse(bytes).map(|(_, value)| value).map_err(|e| place(structure, base, bytes.len(), e))
 }
 
 /// Does the same as [`locate`], but `parser` must consume all of `bytes`.
@@ -390,7 +418,7 @@ pub fn locate_all<'a, P>(
 where
     P: Parser<&'a [u8], Error = ParseError>,
 {
-    whole(bytes, &mut parser).map_err(|e| place(structure, base, bytes, &e))
+    whole(bytes, &mut parser).map_err(|e| place(structure, base, bytes.len(), e))
 }
 
 fn whole<'a, P>(bytes: &'a [u8], parser: &mut P) -> Result<P::Output, nom::Err<ParseError>>
@@ -401,15 +429,17 @@ where
     if rest.is_empty() {
         return Ok(value);
     }
-    let fault = FaultKind::Leftover { bytes: rest.len() as u64 }.into();
-    Err(nom::Err::Error(ParseError { remaining: rest.len(), fault }))
+    Err(nom::Err::Error(ParseError::new(rest.len(), FaultKind::Leftover { bytes: rest.len() as u64 })))
 }
 
-fn place(structure: &'static str, base: u64, bytes: &[u8], e: &nom::Err<ParseError>) -> Error {
+/// Converts the error of a parser of `len` bytes to an absolute offset.
+#[cold]
+#[inline(never)]
+fn place(structure: &'static str, base: u64, len: usize, e: nom::Err<ParseError>) -> Error {
     match e {
         nom::Err::Error(e) | nom::Err::Failure(e) => {
-            let position = bound::left(bytes.len(), e.remaining) as u64;
-            e.fault.at(structure, bound::sum(base, position)) // a position in a message
+            let position = bound::left(len, e.remaining()) as u64;
+            e.fault().at(structure, bound::sum(base, position)) // a position in a message
         }
         nom::Err::Incomplete(_) => Fault::from(FaultKind::Truncated).at(structure, base),
     }

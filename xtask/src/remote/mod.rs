@@ -144,7 +144,7 @@ impl Table {
              earlier one), MiB and\nseconds. Nothing was cached, and the server on the loopback interface waited {delay} ms before \
              each answer and sent at most\n{rate} MB/s over each connection, as S3 does. `cargo xtask remote --publish` creates the \
              files, measures, and writes this table. It\nfails if the program needs more than a row permits, or if its answer \
-             differs from that of h5py; the missed rows are listed below the\ntable.\n\n| what | program | requests | depth | MiB | s |\n|---|---|---:|---:|---:|---:|\n"
+             differs from that of h5py. The bounds of the rows\nare in `xtask/python/remote_conform.py`.\n\n| what | program | requests | depth | MiB | s |\n|---|---|---:|---:|---:|---:|\n"
         );
         for row in &self.rows {
             // A string takes every text.

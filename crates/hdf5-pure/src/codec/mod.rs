@@ -54,7 +54,7 @@ where
     P: Parser<&'a [u8], Error = ParseError>,
 {
     parser.parse(bytes).map_err(|error| match error {
-        nom::Err::Error(error) | nom::Err::Failure(error) => error.fault,
+        nom::Err::Error(error) | nom::Err::Failure(error) => error.fault(),
         nom::Err::Incomplete(_) => truncated("stream"),
     })
 }

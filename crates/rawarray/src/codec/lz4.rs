@@ -25,7 +25,7 @@ pub(crate) fn decompress(block: &[u8], out: &mut [u8]) -> Result<Result<(), Pars
         }
         Err(_) => FaultKind::Rule("is not a valid LZ4 block").into(),
     };
-    Ok(Err(ParseError { remaining: block.len(), fault }))
+    Ok(Err(ParseError::new(block.len(), fault)))
 }
 
 /// Compresses `bytes` into one block.
@@ -67,7 +67,7 @@ mod tests {
         decompress(&block, &mut out).unwrap().unwrap();
         assert_eq!(&out, b"abcabcabcab!");
         let fault =
-            |bytes: &[u8], len| decompress(bytes, &mut vec![0; len]).unwrap().unwrap_err().fault.to_string();
+            |bytes: &[u8], len| decompress(bytes, &mut vec![0; len]).unwrap().unwrap_err().fault().to_string();
         assert_eq!(fault(&block, 11), "it contains more bytes than the dimensions require");
         assert_eq!(fault(&block, 13), "its decompressed size is 12, expected 13");
         assert_eq!(fault(&block[..5], 12), "it is not a valid LZ4 block");

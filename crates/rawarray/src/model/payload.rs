@@ -20,8 +20,8 @@ pub(crate) fn read_all(
 ) -> Result<()> {
     let stored = |size: u64| storage.read_at(layout.data, bound::addressable(size));
     let place = |e: ParseError, block: &Cow<'_, [u8]>, structure| {
-        let position = bound::left(block.len(), e.remaining) as u64;
-        e.fault.at(structure, bound::sum(layout.data, position))
+        let position = bound::left(block.len(), e.remaining()) as u64;
+        e.fault().at(structure, bound::sum(layout.data, position))
     };
     match layout.encoding {
         Encoding::Raw => {
