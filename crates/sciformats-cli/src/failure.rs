@@ -54,13 +54,15 @@ pub(crate) enum Failure {
 pub(crate) type Outcome<T = Answer> = Result<T, Failure>;
 
 impl Failure {
-    /// Creates the failure for an error about a file: wrong usage if the caller is to blame, unless an array of the file
-    /// does not permit the request, and unreadable input otherwise.
+    /// Creates the failure for an error about a file: wrong usage if the caller is to blame, a request that the
+    /// contents do not permit if an array has no elements at all, and unreadable input otherwise.
     pub(crate) fn of(path: &Path, error: &Error) -> Self {
         let text = explain(path, error);
         match error {
-            // The array is in the file: no other command line would help.
-            Error::Usage { argument: "array", .. } => Self::Refused(text),
+            // No other command line would help.
+            Error::Usage { argument: "array", problem } if problem.starts_with("has a null dataspace") => {
+                Self::Refused(text)
+            }
             Error::Usage { .. } => Self::Usage(text),
             _ => Self::Input(text),
         }

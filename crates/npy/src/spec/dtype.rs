@@ -377,13 +377,13 @@ fn part(i: &[u8], order: Option<char>) -> Parsed<'_, DType> {
     let (rest, unit) = take_while(|_| true).parse(rest)?;
     let number = digits.and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u64>().ok());
     let unit = match unit {
-        [] => Some("".into()),
-        [b'[', unit @ .., b']'] if !unit.is_empty() => std::str::from_utf8(unit).ok().map(Box::from),
-        _ => return fail(i, FaultKind::Rule("is not a type")),
+        [] => Some(""),
+        [b'[', unit @ .., b']'] if !unit.is_empty() => std::str::from_utf8(unit).ok(),
+        _ => None,
     };
-    let is_time = matches!(letter, 'M' | 'm');
-    let unit = unit.filter(|unit: &Box<str>| is_time || unit.is_empty());
-    let Some(unit) = unit else { return fail(i, FaultKind::Rule("is not a type")) };
+    // Only times have a unit.
+    let unit = unit.filter(|unit| unit.is_empty() || matches!(letter, 'M' | 'm'));
+    let Some(unit) = unit.map(Box::from) else { return fail(i, FaultKind::Rule("is not a type")) };
     let known = match (letter, number, unit) {
         ('b', Some(1), _) => Some((Kind::Bool, 1)),
         ('i', Some(size @ (1 | 2 | 4 | 8)), _) => Some((Kind::Int, size)),
