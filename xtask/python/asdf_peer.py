@@ -196,7 +196,7 @@ def manifest(tree):
         if isinstance(node, (dict, list)):
             lines.append({"path": path, "kind": "group"})
             pairs = node.items() if isinstance(node, dict) else ((str(i), item) for i, item in enumerate(node))
-            names = ((str(key).replace("~", "~0").replace("/", "~1"), value) for key, value in pairs)
+            names = ((str(key).replace("~", "~0").replace("/", "~1") or "~2", value) for key, value in pairs)
             for name, value in sorted(names, key=lambda pair: pair[0].encode()):
                 queue.append((path.rstrip("/") + "/" + name, value))
             continue

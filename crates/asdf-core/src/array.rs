@@ -15,7 +15,7 @@ use crate::element::Element;
 use crate::model::datatype::{Datatype, ScalarType};
 use crate::model::ndarray::{Mask, NdArray, Source, is_ndarray};
 use crate::model::strided::{Dimension, Strided};
-use crate::reader::{Asdf, Data};
+use crate::reader::{Asdf, Checksum, Data};
 use crate::yaml::NodeId;
 
 /// An array: its type and its shape. Elements are read on demand.
@@ -399,6 +399,39 @@ impl<'a> Array<'a> {
         let start = usize::try_from(entry.data_offset().checked_add(self.description.offset)?).ok()?;
         let bytes = usize::try_from(self.len().checked_mul(size)?).ok()?;
         T::view(file.storage.as_slice()?.get(start..start.checked_add(bytes)?)?)
+    }
+
+    /// Compares the checksum of the block that contains the elements with the block, if it has a checksum; and the same for the array
+    /// that is its mask. Reading elements does not do this, because it would read the whole block. Whoever copies all elements to a
+    /// place with another checksum should do it first.
+    ///
+    /// ```
+    /// use asdf_core::Asdf;
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// # let mut bytes = document.to_bytes()?;
+    /// # let at = file.block(0)?.entry().data_offset() as usize;
+    /// bytes[at] ^= 1; // a flipped bit in the data of the block
+    /// let damaged = Asdf::from_bytes(bytes)?;
+    /// assert!(damaged.array("image")?.read::<f32>().is_ok());
+    /// assert!(damaged.array("image")?.check().is_err());
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if they differ; `Io`.
+    pub fn check(&self) -> Result<()> {
+        match &self.place {
+            Place::Block(index) => self.file.check_block(*index)?,
+            Place::Other(other) => other.check_block(0)?,
+            Place::Inline => Checksum::Absent,
+        };
+        match self.description.mask {
+            Mask::Array(mask) if mask != self.node => Array::new(self.file, mask)?.check(),
+            _ => Ok(()),
+        }
     }
 
     /// Reads the elements of an array of texts, without the zeros at their ends.

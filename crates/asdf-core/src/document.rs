@@ -2,6 +2,7 @@
 
 mod arrays;
 mod blocks;
+mod text;
 
 use std::path::Path;
 
@@ -12,6 +13,7 @@ use sciformats_core::{Result, WriteAt};
 
 pub use arrays::View;
 pub(crate) use blocks::{BlockData, Referred};
+pub(crate) use text::Given;
 
 use crate::model::ndarray::{self, NdArray, Source};
 use crate::options::{OpenOptions, WriteOptions};
@@ -47,6 +49,8 @@ pub struct Document {
     pub(crate) read: Option<Read>,
     /// The text from which the tree was parsed.
     pub(crate) text: Option<ReadText>,
+    /// The text that the caller has given for the tree.
+    pub(crate) given: Option<Given>,
     /// Whether the last block is written as one that extends to the end of the file.
     pub(crate) streamed: bool,
     options: WriteOptions,
@@ -107,6 +111,7 @@ impl Document {
             origin: None,
             read: None,
             text: None,
+            given: None,
             streamed: false,
             options,
         }
@@ -173,6 +178,7 @@ impl Document {
         Self {
             read,
             text: file.tree.read_text().cloned(),
+            given: None,
             header: file.located.header().clone(),
             tree: std::mem::take(&mut file.tree),
             blocks: (0..file.block_count()).map(BlockData::Stored).collect(),
@@ -346,10 +352,22 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// Those of [`to_bytes`](Self::to_bytes); `Io`. The file at `path` is unchanged then.
+    /// Those of [`to_bytes`](Self::to_bytes); `Io`; `Conflict` if a writer has the file at `path` open, or if it is the file from which
+    /// the document was opened and another program has changed it since. The file at `path` is unchanged then.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
         let mut replacement = Replacement::create(path)?;
+        self.check_unchanged(path)?;
         self.write_to(&mut replacement)?;
+        self.check_unchanged(path)?;
         replacement.finish(self.options.durability)
+    }
+
+    /// Checks that the file at a path, if it is the one from which the document was opened, has the same contents as then.
+    fn check_unchanged(&self, path: &Path) -> Result<()> {
+        match &self.read {
+            Some(read) if read.is_changed(path) => Err(self.changed(path)),
+            _ => Ok(()),
+        }
     }
 }

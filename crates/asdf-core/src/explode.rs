@@ -33,7 +33,7 @@ impl Document {
         let path = path.as_ref();
         let stem =
             path.file_stem().ok_or_else(|| Error::usage("path", "has no file name"))?.to_string_lossy();
-        let mut main = Self::from_parts(self);
+        let mut main = Self::from_parts(self)?;
         let mut written: Vec<Option<PathBuf>> = vec![None; self.blocks.len()];
         let mut paths = Vec::new();
         for (array, source) in self.sources() {
@@ -59,12 +59,13 @@ impl Document {
     }
 
     /// Returns the same document without blocks.
-    fn from_parts(other: &Self) -> Self {
+    fn from_parts(other: &Self) -> Result<Self> {
         let mut main = Self::with_standard(other.standard());
         main.header = other.header.clone();
         main.tree = other.tree.clone();
+        main.given = other.text_to_give()?;
         *main.options_mut() = *other.options();
-        main
+        Ok(main)
     }
 
     /// Returns a file of one block.

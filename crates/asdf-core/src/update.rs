@@ -15,6 +15,7 @@ use sciformats_core::storage::{FileStorage, Patch, Replacement, Seen};
 use sciformats_core::{Clash, Error, ReadAt, Result, WriteAt, bound};
 
 use crate::document::{BlockData, Document};
+use crate::model::layout::BlockEntry;
 use crate::reader::Asdf;
 use crate::write;
 use crate::yaml::edits::NewScalar;
@@ -87,6 +88,9 @@ impl Document {
     /// `Usage` if the document was not opened by a path; `Conflict` if another writer has the file open, or has changed it since
     /// the document was opened; and those of [`save`](Self::save). The file is then unchanged. If the device failed so that even
     /// this was impossible, the file is the old one or the new one.
+    ///
+    /// In place, a change of the elements of a block by another program is no conflict, because they stay. If the whole file is
+    /// written again, it is one, and it is known by the times of the file.
     pub fn update(&mut self) -> Result<Update> {
         let origin = self.origin.as_ref();
         let path = origin
@@ -97,6 +101,7 @@ impl Document {
         // A writer had the file open while it was read, so it may have been in an intermediate state.
         let read = read.ok_or_else(|| Error::conflict(Clash::Held).in_file(&path, None))?;
         let mut session = Session::open_seen(&path, &read.seen)?;
+        let is_as_read = Seen::of(&path)? == read.seen;
         session.recover()?;
         let (known, found) = (read.len, session.storage().size());
         if known != found {
@@ -123,7 +128,8 @@ impl Document {
                 let padding = self.options().tree_padding;
                 let room = write::head(self)?.len().div_ceil(10).next_multiple_of(4096) as u64;
                 self.options_mut().tree_padding = Some(padding.unwrap_or_default().max(room));
-                let saved = self.rewrite(&mut session);
+                let saved =
+                    if is_as_read { self.rewrite(&path, &mut session) } else { Err(self.changed(&path)) };
                 self.options_mut().tree_padding = padding;
                 saved?;
                 Update::Rewritten
@@ -157,10 +163,28 @@ impl Document {
         Ok(())
     }
 
-    fn rewrite(&self, session: &mut Session<FileStorage>) -> Result<()> {
+    /// Writes the whole file again. The elements of all blocks take part in this, but they are not read when the file is opened, so
+    /// the times of the file tell whether another program has changed them, before and while they are copied.
+    fn rewrite(&mut self, path: &Path, session: &mut Session<FileStorage>) -> Result<()> {
+        session.verify()?;
+        let before = Seen::of(path)?;
+        if let Some(origin) = &mut self.origin {
+            // Nothing that was read earlier is copied, if the clock of the file system was too coarse to tell of a change.
+            origin.reopen(path)?;
+        }
         let mut new = Replacement::of_held(session.storage().path())?;
         self.write_to(&mut new)?;
+        if Seen::of(path)? != before {
+            return Err(self.changed(path));
+        }
         session.replace(new, self.options().durability)
+    }
+
+    /// Returns the error for elements of blocks that another program has changed.
+    pub(crate) fn changed(&self, path: &Path) -> Error {
+        let first = self.origin.as_ref().and_then(|origin| origin.located.first());
+        let offset = first.map_or(0, BlockEntry::data_offset);
+        Error::conflict(Clash::Changed { offset }).in_file(path, None)
     }
 
     /// Returns the steps of [`update`](Self::update) for the present file in place; `None` if the whole file must be written
@@ -238,6 +262,7 @@ impl Document {
             || !self.keeps_first(kept)
             || was_streamed && appends
             || self.streamed && !was_streamed
+            || located.ends_in_last_block()
         {
             return Ok(None);
         }
@@ -294,7 +319,7 @@ impl Plan {
 
 /// Returns the number of bytes of `old` and of the blanks that follow it in `text`; `None` if `text` does not begin with `old`,
 /// or continues differently.
-fn room(text: &[u8], old: &[u8]) -> Option<usize> {
+pub(crate) fn room(text: &[u8], old: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(old)?;
     let blanks = rest.iter().take_while(|&&b| b == b' ').count();
     match rest.get(blanks) {
@@ -342,6 +367,11 @@ pub(crate) struct Read {
 }
 
 impl Read {
+    /// Returns whether the file that was read is at `path` now, with other contents than those that were read.
+    pub(crate) fn is_changed(&self, path: &Path) -> bool {
+        Seen::of(path).is_ok_and(|now| now.is_same_file(&self.seen) && now != self.seen)
+    }
+
     /// Returns the same for the file that was seen; `None` if no file was seen.
     pub(crate) fn with_seen(self, seen: Option<Seen>) -> Option<Self> {
         Some(Self { seen: seen?, ..self })

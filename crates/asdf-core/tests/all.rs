@@ -6,6 +6,7 @@ mod examples;
 mod far;
 mod files;
 mod fixtures;
+mod kept;
 mod kill;
 mod numbers;
 mod rivals;

@@ -54,11 +54,15 @@ pub(crate) enum Failure {
 pub(crate) type Outcome<T = Answer> = Result<T, Failure>;
 
 impl Failure {
-    /// Creates the failure for an error about a file: wrong usage if the caller is to blame, and unreadable
-    /// input otherwise.
+    /// Creates the failure for an error about a file: wrong usage if the caller is to blame, a request that the
+    /// contents do not permit if an array has no elements at all, and unreadable input otherwise.
     pub(crate) fn of(path: &Path, error: &Error) -> Self {
         let text = explain(path, error);
         match error {
+            // No other command line would help.
+            Error::Usage { argument: "array", problem } if problem.starts_with("has a null dataspace") => {
+                Self::Refused(text)
+            }
             Error::Usage { .. } => Self::Usage(text),
             _ => Self::Input(text),
         }
@@ -83,9 +87,15 @@ impl Failure {
     /// As [`of`](Self::of), for an object in an open file; the failure names a similar path if the object
     /// does not exist.
     pub(crate) fn within(path: &Path, file: &File, error: &Error) -> Self {
-        if let Error::NotFound { what: "object", name, .. } = error
-            && let Some(meant) = file.nearest(name)
-        {
+        let Error::NotFound { what: "object", name, .. } = error else { return Self::of(path, error) };
+        if let Some((link, to)) = file.broken_link(name) {
+            return Self::Input(format!(
+                "{}: the link {link} leads to {}, which does not exist",
+                path.display(),
+                to.shown()
+            ));
+        }
+        if let Some(meant) = file.nearest(name) {
             // The error may already propose a name, but only from one group.
             return Self::Input(format!(
                 "{}: no object named {name:?} (did you mean {meant}?)",

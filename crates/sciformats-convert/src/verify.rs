@@ -39,7 +39,7 @@ pub struct Summary {
     /// The number of other files, or datasets in them, that should hold elements of this file but are
     /// missing, incomplete, or may not be opened. They were reported too, and are not faults of this file.
     pub missing: u64,
-    /// The number of links into other files that lead nowhere, or into files that may not be opened; these
+    /// The number of links that lead nowhere, in the same file or another one, or into files that may not be opened; these
     /// were reported too.
     pub links: u64,
 }
@@ -77,8 +77,8 @@ pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
     let unfolding = file.unfolding();
     let mut links = Vec::new();
     let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
-        if matches!(entry.what, Found::External { .. }) {
-            links.extend(file.resolve(&entry.path).err().map(|error| (entry.path, error)));
+        if let Found::External { .. } | Found::Soft(_) = &entry.what {
+            links.extend(broken(file, &entry).map(|error| (entry.path, error)));
             return ControlFlow::Continue(());
         }
         one((file, &unfolding), entry, &mut summary, &mut tell);
@@ -111,6 +111,22 @@ pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
         }
     });
     Summary { findings, missing, ..summary }
+}
+
+/// Returns what is wrong with a link, if it leads nowhere.
+fn broken(file: &File, link: &Entry) -> Option<Error> {
+    let error = file.resolve(&link.path).err()?;
+    let Found::Soft(to) = &link.what else { return Some(error) };
+    let problem = match &error {
+        Error::NotFound { .. } => format!("leads to {}, which does not exist", to.shown()),
+        Error::LimitExceeded { .. } => {
+            format!("leads to {}, and from there back or through too many links", to.shown())
+        }
+        // Damage on the way is reported where it is.
+        Error::Malformed { .. } => return None,
+        _ => return Some(error),
+    };
+    Some(Error::missing("link", link.path.as_str(), problem))
 }
 
 fn one(
@@ -174,6 +190,9 @@ mod tests {
         memory.array(root, "short", array::<f64>(&[3], &[1.0]));
         let good = memory.array(root, "good", array::<f64>(&[1], &[1.0]));
         memory.attribute(good, "units", texts(&[], &["m"]));
+        memory.soft_link(root, "dead", "/nowhere");
+        memory.soft_link(root, "loop", "loop");
+        memory.soft_link(root, "sound", "good");
         let mut told = Vec::new();
         let summary = verify(&File::from(memory), &mut |finding| {
             told.push(format!("{}: {}", finding.path.unwrap(), finding.error));
@@ -182,12 +201,14 @@ mod tests {
             told,
             [
                 "/bad: malformed object at offset 0x40: it is truncated",
-                "/short: malformed array in memory at offset 0x0: elements is truncated"
+                "/short: malformed array in memory at offset 0x0: elements is truncated",
+                "/dead: link \"/dead\" leads to /nowhere, which does not exist",
+                "/loop: link \"/loop\" leads to loop, and from there back or through too many links"
             ]
         );
         assert_eq!(
             summary,
-            Summary { objects: 4, attributes: 1, bytes: 8, findings: 2, ..Summary::default() }
+            Summary { objects: 4, attributes: 1, bytes: 8, findings: 2, links: 2, ..Summary::default() }
         );
     }
 }

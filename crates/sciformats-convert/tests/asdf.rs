@@ -54,6 +54,28 @@ fn scalars_and_keys() {
 }
 
 #[test]
+fn the_empty_key_has_a_path_of_its_own() {
+    let file = open("{k: {'': {k2: 1}, k2: 2, ~2: 3}, '': 4}");
+    let found = lines(&file);
+    assert_eq!(
+        found,
+        [
+            r#"{"path":"/","kind":"group"}"#,
+            r#"{"path":"/k","kind":"group"}"#,
+            r#"{"path":"/k/k2","kind":"value","value":2}"#,
+            r#"{"path":"/k/~02","kind":"value","value":3}"#,
+            r#"{"path":"/k/~2","kind":"group"}"#,
+            r#"{"path":"/k/~2/k2","kind":"value","value":1}"#,
+            r#"{"path":"/~2","kind":"value","value":4}"#,
+        ]
+    );
+    for line in &found {
+        let path = line.split('"').nth(3).unwrap();
+        assert!(file.object(path).is_ok(), "{path}");
+    }
+}
+
+#[test]
 fn keys_without_a_name_of_their_own() {
     for (tree, message) in [
         ("{a: 1, [b]: 2}", "a key that is a mapping or a sequence is not supported"),

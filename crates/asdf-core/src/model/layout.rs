@@ -54,7 +54,8 @@ impl BlockEntry {
         bound::sum(self.offset, self.header.size())
     }
 
-    /// Returns the end of the space that is allocated to it. Like [`data_offset`](Self::data_offset), this can be a bound.
+    /// Returns the end of the space that is allocated to it. Like [`data_offset`](Self::data_offset), this can be a bound. The file may
+    /// end before it, if this is the last block and has room to grow.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -278,7 +279,7 @@ impl Start {
     ) -> Result<Layout> {
         let Self { header, header_end, tree, len, .. } = self.clone();
         let after = tree.as_ref().map_or(header_end, |tree| tree.end);
-        let content_end = blocks.last().map_or(after, BlockEntry::end);
+        let content_end = blocks.last().map_or(after, BlockEntry::end).min(len);
         let index = IndexState::Absent;
         let mut layout =
             Layout { header, header_end, tree, blocks, index, content_end, unexplained: None, len };
@@ -398,11 +399,24 @@ pub(super) fn block(storage: &dyn ReadAt, offset: u64) -> Result<BlockEntry> {
     if header.is_streamed() {
         return Ok(BlockEntry { offset, header, stored: room });
     }
-    if header.allocated_size > room {
+    if header.allocated_size > room && !is_last(storage, offset, &header, room)? {
         let kind = FaultKind::OutOfBounds { found: header.allocated_size, end: bound::sum(room, 1) };
         return Err(Fault::new("allocated_size", kind).at("block header", bound::sum(offset, 14)));
     }
     Ok(BlockEntry { offset, header, stored: header.used_size })
+}
+
+/// Returns whether nothing follows the used bytes of a block, for which there is not as much room as its header says. Some writers leave
+/// out the room for the last block to grow. If anything follows, this may be other blocks, and the size in the header is damaged.
+fn is_last(storage: &dyn ReadAt, offset: u64, header: &BlockHeader, room: u64) -> Result<bool> {
+    let start = add(offset, header.size())?;
+    // No file has room for 2^63 bytes.
+    let has_end = start.checked_add(header.allocated_size).is_some_and(|end| i64::try_from(end).is_ok());
+    if header.used_size > room || !has_end {
+        return Ok(false);
+    }
+    let end = add(start, header.used_size)?;
+    Ok(first_non_zero(storage, end)?.is_none())
 }
 
 fn first_non_zero(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {

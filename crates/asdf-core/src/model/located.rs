@@ -132,7 +132,12 @@ impl Located {
 
     /// Returns the end of the last block, or of the tree, or of the header.
     pub(crate) fn content_end(&self) -> u64 {
-        self.last().map_or(self.head_end(), BlockEntry::end)
+        self.last().map_or(self.head_end(), BlockEntry::end).min(self.len())
+    }
+
+    /// Returns whether the file ends before the space that is allocated to the last block. Nothing can then follow this block.
+    pub(crate) fn ends_in_last_block(&self) -> bool {
+        self.last().is_some_and(|block| block.end() > self.len())
     }
 
     /// Returns whether the file has a block index that is right, as far as this is known.

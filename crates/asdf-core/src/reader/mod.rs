@@ -22,7 +22,7 @@ use crate::model::located::Located;
 use crate::model::ndarray::{self, NdArray};
 use crate::options::{self, OpenOptions};
 use crate::spec::header_line::Version;
-use crate::yaml::{NodeId, Tree};
+use crate::yaml::{NodeId, Tree, parse};
 
 /// An open file with its tree. Blocks are read on demand.
 ///
@@ -48,6 +48,8 @@ pub struct Asdf {
     others: Mutex<HashMap<PathBuf, Arc<Asdf>>>,
     /// The array that was described last: several things are asked of one array after another.
     described: Mutex<Option<(NodeId, NdArray)>>,
+    /// The blocks whose checksums were compared for somebody who copies them.
+    checked: Mutex<HashMap<usize, Result<Checksum>>>,
 }
 
 impl fmt::Debug for Asdf {
@@ -145,13 +147,24 @@ impl Asdf {
             }
             None => Tree::new(),
         };
-        let (decoded, others, described) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Ok(Self { storage, located, tree, options: options.clone(), path, decoded, others, described })
+        Ok(Self {
+            storage,
+            located,
+            tree,
+            options: options.clone(),
+            path,
+            decoded: Mutex::default(),
+            others: Mutex::default(),
+            described: Mutex::default(),
+            checked: Mutex::default(),
+        })
     }
 
     /// Continues with the file at a path, in which everything has the same position as before.
     pub(crate) fn reopen(&mut self, path: &Path) -> Result<()> {
         self.storage = Arc::new(journal::view(self.options.access.open(path)?)?);
+        *self.decoded.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+        self.checked.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         Ok(())
     }
 
@@ -163,6 +176,33 @@ impl Asdf {
     /// Returns whether the file has a tree.
     pub fn has_tree(&self) -> bool {
         self.located.tree().is_some()
+    }
+
+    /// Returns whether there are comments in the text of the tree. The whole text is parsed for this, if it has a `#` at all.
+    ///
+    /// ```
+    /// use asdf_core::Asdf;
+    ///
+    /// let file = |tree: &str| Asdf::from_bytes(format!("#ASDF 1.0.0\n%YAML 1.1\n---\n{tree}\n...\n"));
+    /// assert!(file("exposure: 30.0  # in seconds")?.has_comments()?);
+    /// assert!(!file("title: 'exposure # 7'")?.has_comments()?);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Io`; `Malformed` if the file has changed since it was opened.
+    pub fn has_comments(&self) -> Result<bool> {
+        match self.tree_text()? {
+            Some(text) => parse::has_comments(&text, self.tree.limits()),
+            None => Ok(false),
+        }
+    }
+
+    /// Returns the text of the tree as it is in the file; `None` if it has none.
+    pub(crate) fn tree_text(&self) -> Result<Option<Cow<'_, [u8]>>> {
+        let Some(range) = self.located.tree() else { return Ok(None) };
+        let size = self.options.limits.memory("bytes of the tree", length(range))?;
+        self.storage.read_at(range.start, size).map(Some)
     }
 
     /// Returns the positions of all parts of the file. The headers of all blocks are read for this. If a header is damaged, the
@@ -378,6 +418,22 @@ impl Asdf {
         let other = self.external(name)?;
         let node = other.tree.get(&pointer).ok_or_else(missing)?;
         Ok((Some(other), node))
+    }
+
+    /// Compares the checksum of a block, if it has one, as [`Block::check`] does. A block is only gone through once, so this can be
+    /// called for each array in it.
+    ///
+    /// # Errors
+    /// Those of [`Block::check`].
+    pub(crate) fn check_block(&self, index: usize) -> Result<Checksum> {
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = checked.get(&index) {
+            return known.clone();
+        }
+        let found = self.block(index).and_then(|block| block.check());
+        let found = found.within(self.path(), Some(&format!("block {index}")));
+        checked.insert(index, found.clone());
+        found
     }
 
     /// Returns what a node says about an array.

@@ -23,7 +23,7 @@ const PADDING_SHARE: u64 = 16;
 pub(crate) fn head(document: &Document) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     document.header.encode(&mut out);
-    out.extend_from_slice(document.tree.to_text()?.as_bytes());
+    out.extend_from_slice(document.tree_text()?.as_bytes());
     Ok(out)
 }
 
@@ -33,10 +33,14 @@ fn write_head(document: &Document, out: &mut dyn WriteAt) -> Result<u64> {
     document.header.encode(&mut header);
     out.write_at(0, &header)?;
     let mut at = header.len() as u64;
-    document.tree.write_text(&mut |text| {
+    let mut take = |text: &str| {
         out.write_at(at, text.as_bytes())?;
         increase(&mut at, text.len() as u64)
-    })?;
+    };
+    match document.kept_text()? {
+        Some(text) => take(&text)?,
+        None => document.tree.write_text(&mut take)?,
+    }
     Ok(at)
 }
 

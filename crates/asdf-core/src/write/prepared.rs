@@ -98,7 +98,7 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
         }
         BlockData::Recoded { stored, compression: Compression::None, .. } => {
             let origin = origin(document, *stored)?;
-            let block = origin.block(*stored)?;
+            let block = sound(origin, *stored)?;
             let payload = match block.compression() {
                 Compression::None => stored_bytes(origin, &block.entry()),
                 _ => Payload::Memory(block.data()?),
@@ -145,7 +145,7 @@ impl<'a> Source<'a> {
     pub(super) fn of(document: &'a Document, block: &'a BlockData) -> Result<Self> {
         match block {
             BlockData::Stored(stored) | BlockData::Recoded { stored, .. } => {
-                Ok(Self::Block(origin(document, *stored)?.block(*stored)?))
+                Ok(Self::Block(sound(origin(document, *stored)?, *stored)?))
             }
             BlockData::New { data, .. } | BlockData::Encoded { stored: data, .. } => {
                 Ok(data.as_slice().map_or(Self::Storage(&**data), Self::Memory))
@@ -183,7 +183,7 @@ impl<'a> Source<'a> {
 pub(super) fn data<'a>(document: &'a Document, block: &'a BlockData) -> Result<Cow<'a, [u8]>> {
     match block {
         BlockData::Stored(stored) | BlockData::Recoded { stored, .. } => {
-            origin(document, *stored)?.block(*stored)?.data()
+            sound(origin(document, *stored)?, *stored)?.data()
         }
         BlockData::New { data, .. } | BlockData::Encoded { stored: data, .. } => {
             let size =
@@ -200,6 +200,12 @@ fn is_streamed(document: &Document, index: usize) -> bool {
 
 fn origin(document: &Document, block: usize) -> Result<&Asdf> {
     document.origin.as_ref().ok_or_else(|| Error::not_found("block", block.to_string()))
+}
+
+/// Returns a block that gets another compression and therefore another checksum, if it agrees with the checksum that it has.
+fn sound(origin: &Asdf, index: usize) -> Result<Block<'_>> {
+    origin.check_block(index)?;
+    origin.block(index)
 }
 
 fn stored_bytes<'a>(origin: &'a Asdf, entry: &BlockEntry) -> Payload<'a> {

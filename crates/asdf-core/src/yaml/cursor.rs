@@ -13,6 +13,8 @@ pub(super) struct Cursor<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
     pub(super) line_start: usize,
+    /// Whether a comment was passed.
+    pub(super) is_commented: bool,
     base: u64,
 }
 
@@ -32,11 +34,11 @@ impl<'a> Cursor<'a> {
         let is_bad = |b: &u8| !matches!(b, b' '..=b'~' | b'\t' | b'\n' | b'\r');
         // Many bytes are checked at a time, because a loop that may end at each byte is several times slower.
         if !bytes.chunks(64).any(|some| some.iter().fold(false, |bad, b| bad | is_bad(b))) {
-            return Ok(Self { text, at: 0, line_start: 0, base });
+            return Ok(Self { text, at: 0, line_start: 0, is_commented: false, base });
         }
         match text.char_indices().find(|(_, c)| !is_printable(*c)) {
             Some((at, _)) => bad(at, "has a character that YAML does not allow"),
-            None => Ok(Self { text, at: 0, line_start: 0, base }),
+            None => Ok(Self { text, at: 0, line_start: 0, is_commented: false, base }),
         }
     }
 
@@ -146,6 +148,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Skips a comment, up to the line break that ends it.
+    pub(super) fn skip_comment(&mut self) {
+        self.is_commented = true;
+        self.skip_line();
+    }
+
     /// Skips blanks, comments and line breaks up to the next content. Returns whether a line break (or the end) was passed.
     pub(super) fn skip_to_content(&mut self, flow: bool) -> Result<bool> {
         let mut crossed = false;
@@ -155,7 +163,7 @@ impl<'a> Cursor<'a> {
             let before = self.byte(bound::left(self.at, 1));
             let after_blank = self.at == self.line_start || matches!(before, b' ' | b'\t');
             if self.peek() == b'#' && after_blank {
-                self.skip_line();
+                self.skip_comment();
             }
             if self.is_break() {
                 self.take_break();

@@ -36,7 +36,7 @@ pub mod integer;
 mod keys;
 mod mapping;
 mod node;
-mod parse;
+pub(crate) mod parse;
 pub mod path;
 mod properties;
 pub mod resolve;

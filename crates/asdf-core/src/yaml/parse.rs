@@ -65,10 +65,20 @@ enum Key {
 }
 
 pub(super) fn document(text: &[u8], base: u64, limits: &Limits) -> Result<Tree> {
-    read(text, base, limits, true)
+    read(text, base, limits, true).map(|(tree, _)| tree)
 }
 
-fn read(text: &[u8], base: u64, limits: &Limits, keeps_text: bool) -> Result<Tree> {
+/// Returns whether there are comments in the text of a document.
+pub(crate) fn has_comments(text: &[u8], limits: &Limits) -> Result<bool> {
+    // Most texts have no mark at all. In those that have one, it may also be a part of a scalar.
+    if !text.contains(&b'#') {
+        return Ok(false);
+    }
+    read(text, 0, limits, false).map(|(_, is_commented)| is_commented)
+}
+
+/// Returns the tree, and whether its text has comments. Those in text that is kept as text are not noticed.
+fn read(text: &[u8], base: u64, limits: &Limits, keeps_text: bool) -> Result<(Tree, bool)> {
     let mut parser = Parser::new(Cursor::new(text, base)?, Arc::default(), *limits);
     parser.keeps_text = keeps_text;
     let inline = !parser.directives()?;
@@ -84,7 +94,7 @@ fn read(text: &[u8], base: u64, limits: &Limits, keeps_text: bool) -> Result<Tre
             parser.tree.nodes.close();
             parser.tree.has_anchors = !parser.anchors.is_empty();
             parser.tree.edits = Edits::none(parser.tree.nodes.len());
-            Ok(parser.tree)
+            Ok((parser.tree, parser.cursor.is_commented))
         }
         () if cursor.is_marker() => Err(cursor.error("has a second document")),
         () => Err(cursor.error("has text where the document should end")),
@@ -94,7 +104,7 @@ fn read(text: &[u8], base: u64, limits: &Limits, keeps_text: bool) -> Result<Tre
 /// As [`document`], with a node for everything.
 #[cfg(test)]
 pub(super) fn document_of_nodes(text: &[u8], base: u64) -> Result<Tree> {
-    read(text, base, &Limits::default(), false)
+    read(text, base, &Limits::default(), false).map(|(tree, _)| tree)
 }
 
 /// Parses entries of a block collection that stand at an offset of a file. The collection is the first node, and the others
@@ -140,6 +150,7 @@ impl<'a> Parser<'a> {
                 let start = self.cursor.at;
                 self.cursor.skip_line();
                 let line = self.cursor.slice(start, self.cursor.at);
+                self.cursor.is_commented |= line.contains(" #");
                 self.directive(line)?;
             } else if self.cursor.is_marker() && self.cursor.peek() == b'-' {
                 self.cursor.advance(3);

@@ -12,8 +12,14 @@ use super::tree::Tree;
 /// The number of nodes, from the root on, that are searched for similar paths.
 const LOOKED_AT: usize = 20_000;
 
-/// Returns the name that a step of a path stands for: `~1` is `/`, `~0` is `~`.
+/// How the empty name is written in a path, in which an empty step may be overlooked, and is not a step at the beginning.
+const EMPTY: &str = "~2";
+
+/// Returns the name that a step of a path stands for: `~1` is `/`, `~0` is `~`, and `~2` is the empty name.
 fn unescaped(step: &str) -> Cow<'_, str> {
+    if step == EMPTY {
+        return Cow::Borrowed("");
+    }
     if step.contains('~') { step.replace("~1", "/").replace("~0", "~").into() } else { step.into() }
 }
 
@@ -25,10 +31,13 @@ fn unescaped(step: &str) -> Cow<'_, str> {
 ///
 /// let tree = Tree::parse("{km/s: 7}\n")?;
 /// assert!(tree.get(&escaped("km/s")).is_some());
-/// assert_eq!(escaped("km/s"), "km~1s");
+/// assert_eq!((escaped("km/s"), escaped("")), ("km~1s".into(), "~2".into()));
 /// # Ok::<(), asdf_core::Error>(())
 /// ```
 pub fn escaped(name: &str) -> String {
+    if name.is_empty() {
+        return EMPTY.into();
+    }
     name.replace('~', "~0").replace('/', "~1")
 }
 
@@ -40,8 +49,8 @@ fn steps(path: &str) -> impl Iterator<Item = Cow<'_, str>> {
 
 impl Tree {
     /// Returns the node at a path from the root. The steps are keys of mappings and indices of sequences, with slashes between
-    /// them. In a key, `/` is written as `~1` and `~` is written as `~0`. A slash before the first step is ignored. The empty
-    /// path is the root.
+    /// them. In a key, `/` is written as `~1` and `~` is written as `~0`; the empty key is written as `~2`, or as nothing. A slash
+    /// before the first step is ignored. The empty path is the root.
     ///
     /// ```
     /// let tree = asdf_core::yaml::Tree::parse("meta: {filters: [red, blue]}\n")?;
@@ -253,10 +262,15 @@ mod tests {
         let text = |path: &str| tree.get(path).and_then(|id| tree.node(id).text());
         assert_eq!(text("a~1b/~0c/0"), Some("x"));
         assert_eq!(text("/a~1b/~0c/1/1"), Some("y"));
-        assert_eq!(text("//"), None);
+        assert_eq!((text("//"), text("~2")), (None, Some("z")));
         assert_eq!(tree.get(""), Some(tree.root()));
         assert_eq!(text("a~1b/~0c/2"), None);
         assert_eq!(escaped("a/~"), "a~1~0");
+        let tree = Tree::parse("k: {\"\": {k2: 1}, k2: 2}\n").unwrap();
+        assert_eq!((tree.get("k/~2/k2"), tree.get("k//k2")), (tree.get("k//k2"), tree.get("/k/~2/k2")));
+        for (path, node) in tree.paths(10) {
+            assert_eq!(tree.get(&path), Some(node), "{path}");
+        }
     }
 
     #[test]

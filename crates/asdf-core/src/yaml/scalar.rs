@@ -294,7 +294,7 @@ fn block_header(cursor: &mut Cursor<'_>) -> Result<(u8, Option<usize>)> {
     let before = cursor.at;
     cursor.skip_blanks();
     if cursor.peek() == b'#' && cursor.at > before {
-        cursor.skip_line();
+        cursor.skip_comment();
     }
     if cursor.is_break() {
         cursor.take_break();

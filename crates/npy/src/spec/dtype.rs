@@ -5,8 +5,11 @@
 //! | `'<f4'` | a type without parts, as described below |
 //! | `[('a', '<f4'), ('b', '<i2', (3,))]` | fields one after another: name, type, shape of an array; padding has no name |
 //! | `(('title', 'name'), '<f4')` | a field with a title besides its name |
+//! | `('<f4', (3,))` | an array of a type, in a field |
+//! | `'<f4,(2,3)i2'` | fields `f0`, `f1` and so on, with the shapes of arrays before their types |
 //!
-//! A type without parts:
+//! NumPy writes the first three, and reads the others too. A type without parts is one of the names that NumPy has for types, such
+//! as `float64`, `d` or `?`, or:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -14,6 +17,9 @@
 //! | | 1 | kind: `b` `i` `u` `f` `c` `M` `m` `S` `a` `U` `V` `O` |
 //! | | digits | size of an element in bytes; for `U`, the number of code points of 4 bytes; may be missing after `O` |
 //! | | rest | unit of `M` and `m`: `[ns]` |
+//!
+//! Without an order, or with `=` or `|`, it is that of the machine. NumPy never writes this for types whose order matters, and the files
+//! that have it were made on machines of today, so it is little-endian. `l` and `long` have 8 bytes, and `g` 16, as on most of them.
 
 use std::fmt;
 
@@ -126,9 +132,26 @@ impl DType {
     /// Returns the type for a value of `descr`, or `None` if it is not a type.
     pub(crate) fn of(literal: &Literal) -> Option<Self> {
         match literal {
-            Literal::Text(text) => locate_all("type", 0, text.as_bytes(), scalar).ok(),
-            Literal::List(fields) => fields.iter().map(Field::of).collect::<Option<_>>().map(Self::Record),
+            Literal::Text(text) => words(text),
+            Literal::List(parts) => {
+                let fields = parts.iter().map(Field::of).collect::<Option<_>>().map(Self::Record);
+                fields.or_else(|| match parts.as_slice() {
+                    [item, shape] => Some(Self::array(Self::of(item)?, dimensions(shape)?)),
+                    _ => None,
+                })
+            }
             _ => None,
+        }
+    }
+
+    /// Returns the type of an array. If its elements are arrays themselves, it has their dimensions too.
+    fn array(item: Self, mut shape: Vec<u64>) -> Self {
+        match item {
+            Self::Array { item, shape: inner } => {
+                shape.extend(inner);
+                Self::Array { item, shape }
+            }
+            item => Self::Array { item: Box::new(item), shape },
         }
     }
 
@@ -188,7 +211,7 @@ impl Field {
         };
         let one = DType::of(descr)?;
         let dtype = match shape {
-            Some(shape) => DType::Array { item: Box::new(one), shape },
+            Some(shape) => DType::array(one, shape),
             None => one,
         };
         Some(Self { name, title, dtype })
@@ -207,22 +230,168 @@ pub(crate) fn dimensions(literal: &Literal) -> Option<Vec<u64>> {
     }
 }
 
-/// Parses a type such as `<f4` or `>M8[ns]`.
+/// Returns the type that a text stands for: one type, or fields with commas between them.
+fn words(text: &str) -> Option<DType> {
+    let one = |text: &str| {
+        let (shape, rest) = repeated(text.trim())?;
+        let dtype = locate_all("type", 0, rest.as_bytes(), scalar).ok()?;
+        Some(shape.map_or(dtype.clone(), |shape| DType::array(dtype, shape)))
+    };
+    // A comma in parentheses or brackets belongs to a shape or a unit.
+    let mut depth = 0i32;
+    let apart = |letter: char| {
+        depth = depth.saturating_add(match letter {
+            '(' | '[' => 1,
+            ')' | ']' => -1,
+            _ => 0,
+        });
+        letter == ',' && depth == 0
+    };
+    let mut parts: Vec<&str> = text.split(apart).collect();
+    if let [single] = parts.as_slice() {
+        return one(single);
+    }
+    // A comma may follow the last field.
+    parts.pop_if(|last| last.trim().is_empty());
+    let fields =
+        parts.iter().enumerate().map(|(number, part)| Some(Field::new(format!("f{number}"), one(part)?)));
+    fields.collect::<Option<_>>().map(DType::Record)
+}
+
+/// Returns the shape before a type, and the type: `3f4`, `(2,3)f4`. One element that is not in parentheses is no array.
+fn repeated(text: &str) -> Option<(Option<Vec<u64>>, &str)> {
+    if let Some(inner) = text.strip_prefix('(') {
+        let (shape, rest) = inner.split_once(')')?;
+        let shape = shape.trim();
+        let numbers = shape.strip_suffix(',').unwrap_or(shape).split(',');
+        let numbers = numbers.map(|number| number.trim().parse().ok()).collect::<Option<_>>()?;
+        return Some((Some(numbers), rest.trim_start()));
+    }
+    let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    match text.strip_suffix(rest).unwrap_or_default() {
+        "" | "1" => Some((None, rest)),
+        count => Some((Some(vec![count.parse().ok()?]), rest)),
+    }
+}
+
+/// The names that NumPy has for types besides letters with a size, and what they stand for on machines with 64 bits.
+const NAMES: [(&str, &str); 71] = [
+    ("?", "b1"),
+    ("bool", "b1"),
+    ("bool_", "b1"),
+    ("b", "i1"),
+    ("byte", "i1"),
+    ("int8", "i1"),
+    ("h", "i2"),
+    ("short", "i2"),
+    ("int16", "i2"),
+    ("i", "i4"),
+    ("intc", "i4"),
+    ("int32", "i4"),
+    ("l", "i8"),
+    ("long", "i8"),
+    ("q", "i8"),
+    ("longlong", "i8"),
+    ("p", "i8"),
+    ("n", "i8"),
+    ("int", "i8"),
+    ("int_", "i8"),
+    ("intp", "i8"),
+    ("int64", "i8"),
+    ("B", "u1"),
+    ("ubyte", "u1"),
+    ("uint8", "u1"),
+    ("H", "u2"),
+    ("ushort", "u2"),
+    ("uint16", "u2"),
+    ("I", "u4"),
+    ("uintc", "u4"),
+    ("uint32", "u4"),
+    ("L", "u8"),
+    ("ulong", "u8"),
+    ("Q", "u8"),
+    ("ulonglong", "u8"),
+    ("P", "u8"),
+    ("N", "u8"),
+    ("uint", "u8"),
+    ("uintp", "u8"),
+    ("uint64", "u8"),
+    ("e", "f2"),
+    ("half", "f2"),
+    ("float16", "f2"),
+    ("f", "f4"),
+    ("single", "f4"),
+    ("float32", "f4"),
+    ("d", "f8"),
+    ("double", "f8"),
+    ("float", "f8"),
+    ("float64", "f8"),
+    ("g", "f16"),
+    ("longdouble", "f16"),
+    ("float128", "f16"),
+    ("F", "c8"),
+    ("csingle", "c8"),
+    ("complex64", "c8"),
+    ("D", "c16"),
+    ("cdouble", "c16"),
+    ("complex", "c16"),
+    ("complex128", "c16"),
+    ("G", "c32"),
+    ("clongdouble", "c32"),
+    ("complex256", "c32"),
+    ("S", "S0"),
+    ("bytes", "S0"),
+    ("c", "S1"),
+    ("U", "U0"),
+    ("str", "U0"),
+    ("V", "V0"),
+    ("void", "V0"),
+    ("object", "O"),
+];
+
+/// Returns the letter and the size for a name of a type; the name itself if it is none. A letter may follow an order, a word may not.
+fn unnamed(name: &str, is_ordered: bool) -> &str {
+    let known = NAMES.iter().find(|(known, _)| *known == name && (!is_ordered || known.len() == 1));
+    known.map_or(name, |(_, meant)| meant)
+}
+
+/// Parses a type such as `<f4`, `>M8[ns]` or `float64`.
 fn scalar(i: &[u8]) -> Parsed<'_, DType> {
     let (i, order) = opt(one_of("<>|=")).parse(i)?;
+    let Ok(text) = std::str::from_utf8(i) else { return fail(i, FaultKind::Encoding) };
+    let text = match text.get(..text.find('[').unwrap_or(text.len())) {
+        Some("datetime64" | "M") => text.replacen("datetime64", "M", 1).replacen('M', "M8", 1),
+        Some("timedelta64" | "m") => text.replacen("timedelta64", "m", 1).replacen('m', "m8", 1),
+        _ => unnamed(text, order.is_some()).to_owned(),
+    };
+    match part(text.as_bytes(), order) {
+        Ok((_, dtype)) => Ok((&[], dtype)),
+        Err(_) => fail(i, FaultKind::Rule("is not a type")),
+    }
+}
+
+/// Parses a letter, a size and a unit.
+fn part(i: &[u8], order: Option<char>) -> Parsed<'_, DType> {
     let (i, letter) = anychar(i)?;
     let (rest, digits) = opt(digit1).parse(i)?;
     let (rest, unit) = take_while(|_| true).parse(rest)?;
     let number = digits.and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u64>().ok());
-    let unit = std::str::from_utf8(unit).ok().map(|unit| unit.trim_matches(['[', ']']).into());
+    let unit = match unit {
+        [] => Some(""),
+        [b'[', unit @ .., b']'] if !unit.is_empty() => std::str::from_utf8(unit).ok(),
+        _ => None,
+    };
+    // Only times have a unit.
+    let unit = unit.filter(|unit| unit.is_empty() || matches!(letter, 'M' | 'm'));
+    let Some(unit) = unit.map(Box::from) else { return fail(i, FaultKind::Rule("is not a type")) };
     let known = match (letter, number, unit) {
         ('b', Some(1), _) => Some((Kind::Bool, 1)),
         ('i', Some(size @ (1 | 2 | 4 | 8)), _) => Some((Kind::Int, size)),
         ('u', Some(size @ (1 | 2 | 4 | 8)), _) => Some((Kind::UInt, size)),
         ('f', Some(size), _) => Some((Kind::Float, size)),
         ('c', Some(size), _) => Some((Kind::Complex, size)),
-        ('M', Some(8), Some(unit)) => Some((Kind::DateTime(unit), 8)),
-        ('m', Some(8), Some(unit)) => Some((Kind::TimeDelta(unit), 8)),
+        ('M', Some(8), unit) => Some((Kind::DateTime(unit), 8)),
+        ('m', Some(8), unit) => Some((Kind::TimeDelta(unit), 8)),
         ('S' | 'a', Some(size), _) => Some((Kind::Bytes, size)),
         ('U', Some(count), _) => count.checked_mul(4).map(|size| (Kind::Text, size)),
         ('V', Some(size), _) => Some((Kind::Void, size)),
@@ -352,13 +521,49 @@ mod tests {
         }
         assert_eq!(DType::parse("'=i2'").unwrap().to_string(), "'<i2'");
         assert_eq!(DType::parse("[('v', 'f4', 3)]").unwrap().to_string(), "[('v', '<f4', (3,))]");
+        for (text, meant) in [
+            ("'float64'", "'<f8'"),
+            ("'int32'", "'<i4'"),
+            ("'?'", "'|b1'"),
+            ("'b'", "'|i1'"),
+            ("'d'", "'<f8'"),
+            ("'>d'", "'>f8'"),
+            ("'<l'", "'<i8'"),
+            ("'|i4'", "'<i4'"),
+            ("'U5'", "'<U5'"),
+            ("'S'", "'|S0'"),
+            ("'datetime64[25s]'", "'<M8[25s]'"),
+            ("'<m8'", "'<m8'"),
+            ("'m[D]'", "'<m8[D]'"),
+            ("'1f4'", "'<f4'"),
+            ("'f4, >i2,'", "[('f0', '<f4'), ('f1', '>i2')]"),
+            ("'(2,3)u1,4S2'", "[('f0', '|u1', (2, 3)), ('f1', '|S2', (4,))]"),
+            ("[('a', ('<f4', (2,)), (3,))]", "[('a', '<f4', (3, 2))]"),
+            ("[('a', ([('b', 'i2')], 2))]", "[('a', [('b', '<i2')], (2,))]"),
+        ] {
+            assert_eq!(DType::parse(text).unwrap().to_string(), meant, "{text}");
+        }
     }
 
     #[test]
     fn what_is_no_type_is_refused() {
-        for text in
-            ["'<x4'", "'i3'", "'b2'", "''", "3", "[('a',)]", "[(1, 'f4')]", "'U9999999999999999999'", "'f'"]
-        {
+        for text in [
+            "'<x4'",
+            "'i3'",
+            "'b2'",
+            "''",
+            "3",
+            "[('a',)]",
+            "[(1, 'f4')]",
+            "'U9999999999999999999'",
+            "'<float64'",
+            "'<f4xyz'",
+            "'<f4[ns]'",
+            "'M8[ns'",
+            "'M4[ns]'",
+            "'f4,,i4'",
+            "()",
+        ] {
             assert!(DType::parse(text).is_err(), "{text}");
         }
     }

@@ -188,7 +188,7 @@ fn conclude(
     if summary.links > 0 {
         let verb = if summary.links == 1 { "leads" } else { "lead" };
         let links = look::count(summary.links, "link");
-        remarks = format!("{remarks}, {links} into other files {verb} nowhere");
+        remarks = format!("{remarks}, {links} {verb} nowhere");
     }
     let (style, verdict) = match (findings, summary.missing) {
         (0, 0) => (WELL, "sound".to_owned()),

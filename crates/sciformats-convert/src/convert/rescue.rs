@@ -117,12 +117,18 @@ impl Rescue {
     /// Returns the canonical bytes of the selected elements.
     pub(super) fn read(&self, from: Origin<'_>, slab: &Slab) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let Err(error) = from.file.read(from.id, slab, &mut bytes) else { return Ok(bytes) };
+        // The new file has checksums of its own, which would agree with damaged elements.
+        let sound = from.file.source().sound(from.id);
+        let is_sound = sound.is_ok();
+        let Err(error) = sound.and_then(|()| from.file.read(from.id, slab, &mut bytes)) else {
+            return Ok(bytes);
+        };
         if is_final(&error) || !self.on.load(Ordering::Relaxed) {
             self.state().unread.get_or_insert_with(|| from.path.into());
             return Err(error);
         }
-        Saving::new(self, from, slab)?.all(error)
+        let saving = Saving::new(self, from, slab)?;
+        if is_sound { saving.all(error) } else { saving.nothing(&error) }
     }
 
     fn lost(&self, from: Origin<'_>, part: &Part, (first, elements): (u64, u64), error: &Error) {
@@ -210,6 +216,14 @@ impl<'a> Saving<'a> {
             for part in parts {
                 self.part(&part)?;
             }
+        }
+        Ok(if self.from.info.element.size().is_some() { self.bytes } else { self.apart.concat() })
+    }
+
+    /// Gives up all elements, of which none can be told from damaged ones.
+    fn nothing(mut self, error: &Error) -> Result<Vec<u8>> {
+        for part in self.parts() {
+            self.give_up(&part, error)?;
         }
         Ok(if self.from.info.element.size().is_some() { self.bytes } else { self.apart.concat() })
     }

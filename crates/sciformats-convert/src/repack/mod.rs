@@ -4,6 +4,8 @@
 //! types, fill values, filters and compressed chunks of the others. The other formats contain nothing beyond
 //! their tree.
 
+#[cfg(feature = "asdf")]
+mod asdf;
 #[cfg(feature = "blosc2")]
 mod blosc2;
 #[cfg(feature = "gsd")]
@@ -137,7 +139,9 @@ fn anew(
     }
     match (file.format(), input) {
         #[cfg(feature = "asdf")]
-        (Format::Asdf, Some(input)) if select.is_empty() => asdf(input, output, options).map(|()| Vec::new()),
+        (Format::Asdf, Some(input)) if select.is_empty() => {
+            asdf::rewrite(input, output, options).map(|()| Vec::new())
+        }
         #[cfg(feature = "hdf5")]
         (Format::Hdf5, Some(input)) => {
             hdf5::rewrite((file, input), output, (select, options), None, cancel.as_deref())
@@ -373,6 +377,8 @@ pub fn changes(old: &File, new: &File, options: &WriteOptions) -> Result<Vec<Str
         Format::Hdf5 => hdf5::changes((before, after), old, options.bound.is_some()),
         #[cfg(feature = "gsd")]
         Format::Gsd => gsd::changes((before, after), old),
+        #[cfg(feature = "asdf")]
+        Format::Asdf => asdf::changes((before, after), old),
         _ => {
             let _ = (before, after, options);
             Ok(Vec::new())
@@ -388,34 +394,4 @@ fn is_moved(input: &Path, output: &Path) -> bool {
         std::fs::canonicalize(folder).ok()
     };
     folder(input) != folder(output)
-}
-
-/// Repacks an ASDF file. Tags, comments and the rest of the tree stay, and blocks that nothing refers to are left out. The
-/// other blocks keep their compression, unless `options` names another one.
-#[cfg(feature = "asdf")]
-fn asdf(input: Input<'_>, output: &Path, options: &WriteOptions) -> Result<()> {
-    crate::sink::refuse_bound(Format::Asdf, options)?;
-    if options.chunks.is_some() {
-        return Err(Error::usage("chunks", "have no meaning in ASDF"));
-    }
-    let read = asdf_core::OpenOptions::default().with_limits(options.limits).with_threads(options.threads);
-    let mut document = match input {
-        Input::Path(input) => asdf_core::Document::open_with(input, &read)?,
-        Input::Storage(storage) => {
-            asdf_core::Document::from_file(asdf_core::Asdf::from_storage(Arc::clone(storage), &read)?)
-        }
-    };
-    if let (Some(name), true) = (document.other_files().into_iter().next(), input.is_moved(output)) {
-        return Err(Error::unsupported(format!(
-            "repacking into another folder while arrays are in {name} beside it (`implode` copies them)"
-        )));
-    }
-    document.drop_unused_blocks();
-    if let Some(filter) = &options.filter {
-        document.recompress(crate::sink::asdf_compression(filter)?, options.level)?;
-    } else if options.level.is_some() {
-        return Err(Error::usage("level", "is given without a filter that it applies to"));
-    }
-    document.options_mut().threads = options.threads;
-    document.save(output)
 }

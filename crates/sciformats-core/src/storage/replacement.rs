@@ -63,7 +63,8 @@ pub struct Replacement {
 
 impl Replacement {
     /// Creates the temporary file. If `target` is a symbolic link, the link stays, and the file that it leads
-    /// to is replaced or created. The permissions of an existing file are kept.
+    /// to is replaced or created. The permissions of an existing file are kept, and its owner and group as far as the system
+    /// lets this process set them.
     ///
     /// If there is no file at `target` now, there must still be none when the new file is [finished](Self::finish): whoever has
     /// created one in the meantime keeps it.
@@ -113,8 +114,7 @@ impl Replacement {
         regular(&target, existing.as_ref())?;
         let file = Temporary::beside(&target)?;
         if let Some(metadata) = &existing {
-            // If the file system has no permissions, this is no reason to refuse the write.
-            let _ = file.storage.file().set_permissions(metadata.permissions());
+            belong(file.storage.file(), metadata);
         }
         let existing = if existing.is_some() { Existing::Replaced } else { Existing::Refused };
         Ok(Self { file: Some(file), target, existing, _held: None })
@@ -218,6 +218,22 @@ fn finished() -> Error {
     Error::usage("replacement", "has been finished")
 }
 
+/// Gives a new file the owner, the group and the permissions of the one that it replaces. Only the administrator can give a file
+/// to another owner, and some file systems have none of this; neither is a reason to refuse the write.
+fn belong(file: &fs::File, existing: &fs::Metadata) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let (owner, group) = (existing.uid(), existing.gid());
+        let is_other = file.metadata().is_ok_and(|now| (now.uid(), now.gid()) != (owner, group));
+        if is_other && fchown(file, Some(owner), Some(group)).is_err() {
+            let _ = fchown(file, None, Some(group));
+        }
+    }
+    // A change of the owner removes some permissions, so they are set last.
+    let _ = file.set_permissions(existing.permissions());
+}
+
 /// The number of symbolic links that are followed one after another, as on Linux.
 const LINKS: usize = 40;
 
@@ -296,7 +312,8 @@ pub struct Scratch {
     folder: PathBuf,
     path: PathBuf,
     target: PathBuf,
-    permissions: Option<fs::Permissions>,
+    /// What is known of the file or folder that is replaced.
+    existing: Option<fs::Metadata>,
     /// Returns whether a file of this name is part of a folder that is replaced.
     is_part: fn(&OsStr) -> bool,
     /// The thread that brings the written bytes to the device.
@@ -348,9 +365,8 @@ impl Scratch {
         let path = path(&target, &folder);
         temporary::remember(&folder);
         temporary::remember(&path);
-        let permissions = existing.map(|metadata| metadata.permissions());
         let locks = (lock, held);
-        Ok(Self { folder, path, target, permissions, is_part: |_| false, settling: None, _locks: locks })
+        Ok(Self { folder, path, target, existing, is_part: |_| false, settling: None, _locks: locks })
     }
 
     /// Returns the path to write the file to.
@@ -362,7 +378,7 @@ impl Scratch {
     /// check them. Only a file that will replace another one needs this; [`finish`](Self::finish) ensures it
     /// in any case.
     pub fn settle(&mut self) {
-        if self.permissions.is_none() || self.settling.is_some() || !self.path.is_file() {
+        if self.existing.is_none() || self.settling.is_some() || !self.path.is_file() {
             return;
         }
         let path = self.path.clone();
@@ -379,7 +395,7 @@ impl Scratch {
     /// `Io`; the target is then unchanged.
     pub fn finish(mut self, durability: Durability) -> Result<()> {
         self.settled();
-        let is_new = self.permissions.is_none();
+        let is_new = self.existing.is_none();
         let moved = |e| Error::io("rename into", e).in_file(&self.target, None);
         if self.path.is_dir() {
             if is_new {
@@ -395,9 +411,8 @@ impl Scratch {
         if !is_new || durability == Durability::Power {
             file.sync()?;
         }
-        if let Some(permissions) = &self.permissions {
-            // As above.
-            let _ = file.file().set_permissions(permissions.clone());
+        if let Some(metadata) = &self.existing {
+            belong(file.file(), metadata);
         }
         if is_new {
             temporary::rename_new(&self.path, &self.target)?;

@@ -5,8 +5,8 @@ use std::time::SystemTime;
 
 use crate::error::{Error, Result};
 
-/// The file to which a path led, its length, and the time of its last change. If two of them, taken before and after some
-/// reading, are equal, nobody wrote to the file in between.
+/// The file to which a path led, its length, and the times of its last change. If two of them, taken before and after some
+/// reading, are equal, nobody wrote to the file in between, as far as the clock of the file system can tell.
 ///
 /// ```
 /// use sciformats_core::storage::Seen;
@@ -26,6 +26,8 @@ pub struct Seen {
     identity: Option<(u64, u64)>,
     len: u64,
     modified: Option<SystemTime>,
+    /// When the system last noted a change, in seconds and nanoseconds. No program can set it back, as it can the time above.
+    changed: Option<(i64, i64)>,
 }
 
 impl Seen {
@@ -37,7 +39,8 @@ impl Seen {
         let path = path.as_ref();
         let metadata = std::fs::metadata(path).map_err(|e| Error::io("find", e).in_file(path, None))?;
         let modified = metadata.modified().ok();
-        Ok(Self { identity: identity(&metadata), len: metadata.len(), modified })
+        let (identity, changed) = (identity(&metadata), changed(&metadata));
+        Ok(Self { identity, len: metadata.len(), modified, changed })
     }
 
     /// Returns whether both belong to the same file, which may have been changed in between.
@@ -52,7 +55,39 @@ fn identity(metadata: &std::fs::Metadata) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
+#[cfg(unix)]
+fn changed(metadata: &std::fs::Metadata) -> Option<(i64, i64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.ctime(), metadata.ctime_nsec()))
+}
+
 #[cfg(not(unix))]
 fn identity(_: &std::fs::Metadata) -> Option<(u64, u64)> {
     None
+}
+
+#[cfg(not(unix))]
+fn changed(_: &std::fs::Metadata) -> Option<(i64, i64)> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_change_is_seen_even_if_its_time_is_set_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.bin");
+        std::fs::write(&path, b"first").unwrap();
+        let before = Seen::of(&path).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::fs::write(&path, b"other").unwrap();
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(before.modified.unwrap()).unwrap();
+        let after = Seen::of(&path).unwrap();
+        assert_eq!((before.len, before.modified), (after.len, after.modified));
+        assert_ne!(before, after);
+    }
 }

@@ -106,7 +106,7 @@ class AsdfFile(_model.Holder, Mapping[Any, Any]):
                 if id(child) not in seen:
                     seen.add(id(child))
                     shown = "true" if key is True else "false" if key is False else "null" if key is None else str(key)
-                    left.append((child, f"{path}/" + shown.replace("~", "~0").replace("/", "~1")))
+                    left.append((child, f"{path}/" + (shown.replace("~", "~0").replace("/", "~1") or "~2")))
 
     def tag(self, value: Any) -> str | None:
         """Return the tag of a dictionary or a list of the tree, such as ``"tag:stsci.edu:asdf/core/software-1.0.0"``."""

@@ -1,7 +1,7 @@
 //! Finds objects by their paths.
 
-use sciformats_core::Error;
 use sciformats_core::error::Within;
+use sciformats_core::{Error, bound};
 
 use super::File;
 use crate::array::Array;
@@ -31,10 +31,44 @@ impl File {
     /// # Errors
     ///
     /// [`Error::NotFound`] with the name that does not exist; the error that makes a group on the way
-    /// unreadable; [`Error::Missing`] and [`Error::Forbidden`] for a link into another file.
+    /// unreadable; [`Error::LimitExceeded`] for soft links that lead back to themselves; [`Error::Missing`] and
+    /// [`Error::Forbidden`] for a link into another file.
     pub fn resolve(&self, path: &str) -> Result<ObjectId> {
         let mut links = LINKS;
         self.follow(path, &mut links)?.ok_or_else(|| Error::not_found("object", path))
+    }
+
+    /// Returns the first soft link on a path that leads to nothing, and the path that it contains; `None` if there
+    /// is no such link. A link that leads back to itself is one of them.
+    ///
+    /// ```
+    /// use sciformats::memory::Memory;
+    /// use sciformats::{File, Format};
+    ///
+    /// let mut memory = Memory::new(Format::Hdf5);
+    /// memory.soft_link(memory.root(), "latest", "/runs/7");
+    /// let file = File::from(memory);
+    /// assert!(file.resolve("/latest/u").is_err());
+    /// assert_eq!(file.broken_link("/latest/u"), Some(("/latest".into(), "/runs/7".into())));
+    /// assert_eq!(file.broken_link("/runs"), None);
+    /// ```
+    pub fn broken_link(&self, path: &str) -> Option<(String, Name)> {
+        let (mut group, mut at) = (self.source.root(), "/".to_owned());
+        for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+            let name = Name::from_shown(part);
+            let target = self.source.member(group, &name).ok()??;
+            at = walk::join(&at, &name);
+            group = match target {
+                Target::Object(id) => id,
+                Target::Soft(to) => match self.resolve(&at) {
+                    Ok(id) => id,
+                    Err(Error::NotFound { .. } | Error::LimitExceeded { .. }) => return Some((at, to)),
+                    Err(_) => return None,
+                },
+                _ => return None,
+            };
+        }
+        None
     }
 
     fn follow(&self, path: &str, links: &mut usize) -> Result<Option<ObjectId>> {
@@ -83,9 +117,9 @@ impl File {
         match target {
             Target::Object(id) => Ok(Some(id)),
             Target::Soft(path) => {
-                *links = links.checked_sub(1).ok_or_else(|| {
-                    Error::usage("path", format!("leads through more than {LINKS} soft links"))
-                })?;
+                let (limit, declared) = (LINKS as u64, bound::sum(LINKS as u64, 1));
+                let many = || Error::limit_exceeded("soft links in a row", declared, limit);
+                *links = links.checked_sub(1).ok_or_else(many)?;
                 let path = path.shown();
                 let absolute =
                     if path.starts_with('/') { path.into_owned() } else { format!("{base}/{path}") };
@@ -176,7 +210,7 @@ mod tests {
             ("/b", "no object named \"/b\""),
             ("/a/x/y", "no object named \"/a/x/y\""),
             ("/dangling", "no object named \"/dangling\""),
-            ("/loop", "path leads through more than 16 soft links"),
+            ("/loop", "17 soft links in a row exceed the limit of 16"),
             ("/ext", "following a link into another file (open f.h5 and look for /q there) is not supported"),
         ] {
             assert_eq!(file.resolve(path).unwrap_err().to_string(), message);
@@ -197,5 +231,23 @@ mod tests {
             assert!(matches!(error, Error::Malformed { .. }), "{path}: {error}");
         }
         assert!(matches!(file.resolve("/good/x"), Err(Error::NotFound { .. })));
+    }
+
+    #[test]
+    fn links_to_nothing() {
+        let mut memory = Memory::new(Format::Hdf5);
+        let root = memory.root();
+        let a = memory.group(root, "a");
+        memory.array(a, "x", array::<u8>(&[1], &[1]));
+        memory.soft_link(a, "good", "/a/x");
+        memory.soft_link(a, "dead", "nowhere");
+        memory.soft_link(root, "next", "/a/dead");
+        memory.soft_link(root, "loop", "/loop");
+        let file = File::from(memory);
+        let found = |path: &str| file.broken_link(path).map(|(at, to)| format!("{at} > {to}"));
+        assert_eq!(found("/a/good").or(found("/a/none")).or(found("/none/x")), None);
+        assert_eq!(found("a/dead/x").as_deref(), Some("/a/dead > nowhere"));
+        assert_eq!(found("/next").as_deref(), Some("/next > /a/dead"));
+        assert_eq!(found("/loop").as_deref(), Some("/loop > /loop"));
     }
 }

@@ -21,6 +21,27 @@ pub(super) fn open(storage: Storage, options: &OpenOptions) -> Result<Box<dyn So
     Ok(Box::new(Adapter { reader: Reader::from_storage(storage, &read)? }))
 }
 
+/// Returns whether there are dates or time spans in elements. The common model has the integers that they are stored as, so their unit
+/// is a fact about the array.
+fn has_times(of: &DType) -> bool {
+    match of {
+        DType::Scalar { kind, .. } => matches!(kind, Kind::DateTime(_) | Kind::TimeDelta(_)),
+        DType::Record(fields) => fields.iter().any(|field| has_times(&field.dtype)),
+        DType::Array { item, .. } => has_times(item),
+        _ => false,
+    }
+}
+
+/// Returns the type as NumPy shows it.
+fn shown(of: &DType) -> String {
+    let unit = |unit: &str| if unit.is_empty() { String::new() } else { format!("[{unit}]") };
+    match of {
+        DType::Scalar { kind: Kind::DateTime(of), .. } => format!("datetime64{}", unit(of)),
+        DType::Scalar { kind: Kind::TimeDelta(of), .. } => format!("timedelta64{}", unit(of)),
+        other => other.to_string(),
+    }
+}
+
 /// Returns the element type for a data type. Dates and time spans are the integers that they are stored as.
 fn element(of: &DType) -> ElementType {
     match of {
@@ -177,6 +198,9 @@ impl Source for Adapter {
         info.stored = Some(self.reader.stored_size());
         info.width = self.reader.dtype().size();
         info.facts = vec![("offset", self.reader.data_offset().into())];
+        if has_times(self.reader.dtype()) {
+            info.facts.push(("NumPy type", shown(self.reader.dtype()).into()));
+        }
         let mut forms = Vec::new();
         texts(self.reader.dtype(), &mut forms);
         Ok(Object::Array(Box::new(info.with_texts(forms))))
@@ -300,6 +324,21 @@ mod tests {
         assert_eq!(file.array("/").unwrap().read::<String>().unwrap(), ["aµ", "b"]);
         let file = open(bytes("'|S3'", "False", "()", b"ab\0")).unwrap();
         assert_eq!(file.array("/").unwrap().read::<String>().unwrap(), ["ab"]);
+    }
+
+    #[test]
+    fn units_of_times_are_told() {
+        for (descr, told) in [
+            ("'<M8[ns]'", Some("datetime64[ns]")),
+            ("'>m8'", Some("timedelta64")),
+            ("[('t', '<M8[25s]')]", Some("[('t', '<M8[25s]')]")),
+            ("'<i8'", None),
+        ] {
+            let file = open(bytes(descr, "False", "()", &[0, 0, 0, 0, 0, 0, 0, 1])).unwrap();
+            let array = file.array("/").unwrap();
+            let fact = array.info().facts.iter().find(|(name, _)| *name == "NumPy type");
+            assert_eq!(fact.map(|(_, value)| value.to_string()).as_deref(), told, "{descr}");
+        }
     }
 
     #[test]

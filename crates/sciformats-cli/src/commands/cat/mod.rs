@@ -110,6 +110,8 @@ pub(super) enum Stop {
 impl Stop {
     pub(super) fn into_failure(self, path: &std::path::Path) -> Failure {
         match self {
+            // The selection has been accepted, so it is the contents that do not permit this.
+            Self::Read(error @ Error::Usage { .. }) => Failure::refused(path, &error),
             Self::Read(error) => Failure::of(path, &error),
             Self::Write(error) => Failure::Output(error),
         }

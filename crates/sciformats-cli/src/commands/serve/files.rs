@@ -53,12 +53,16 @@ impl Files {
         Ok((Self { root, only: Some(name.clone()) }, name))
     }
 
-    /// Opens the file with a name relative to the folder; `None` if there is none, or if it is elsewhere.
+    /// Opens the file with a name relative to the folder; `None` if there is none, or if it is hidden or elsewhere.
     pub(super) fn open(&self, name: &str) -> Option<File> {
+        File::open(self.place(name)?).ok()
+    }
+
+    /// Returns where the file with a name relative to the folder is, if it may be served.
+    fn place(&self, name: &str) -> Option<PathBuf> {
         let relative = Path::new(name);
-        // What one file may name is what commands open for it, but nothing that is hidden.
-        let hidden = relative.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."));
-        if hidden && self.only.as_deref().is_some_and(|only| only != name) {
+        let asked = self.only.as_deref() == Some(name);
+        if is_hidden(relative) && !asked {
             return None;
         }
         let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
@@ -67,10 +71,12 @@ impl Files {
         }
         // Links may lead anywhere, so it is the resolved path that must be in the folder.
         let path = self.root.join(relative).canonicalize().ok()?;
-        if !path.starts_with(&self.root) || !path.is_file() {
+        let below = path.strip_prefix(&self.root).ok()?;
+        // A link with a plain name may lead to something that is hidden.
+        if is_hidden(below) && !asked || !path.is_file() {
             return None;
         }
-        File::open(path).ok()
+        Some(path)
     }
 
     /// Returns the scientific files as JSON: a list of objects with `name`, `size` and `format`.
@@ -106,13 +112,19 @@ impl Files {
 
     /// Describes a file, if it can be served and has a known format.
     fn line(&self, name: &str) -> Option<(String, String)> {
-        let size = self.open(name)?.metadata().ok()?.len();
-        let storage = FileStorage::open(self.root.join(name)).ok()?;
+        let place = self.place(name)?;
+        let size = place.metadata().ok()?.len();
+        let storage = FileStorage::open(place).ok()?;
         let format = Format::detect(&storage).ok()??;
         let mut line = JsonObject::new();
         line.value("name", name).value("size", size).value("format", format.to_string());
         Some((name.to_owned(), line.finish()))
     }
+}
+
+/// Returns whether a part of a path begins with a point.
+fn is_hidden(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
 #[cfg(test)]
@@ -132,6 +144,12 @@ mod tests {
         fs::write(inside.join("notes.txt"), "no data").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(temporary.path().join("secret.npy"), inside.join("link.npy")).unwrap();
+        #[cfg(unix)]
+        for (target, name) in [(".hidden.npy", "plain.npy"), (".deep", "folder")] {
+            fs::create_dir_all(inside.join(".deep")).unwrap();
+            fs::write(inside.join(".deep/c.npy"), &npy).unwrap();
+            std::os::unix::fs::symlink(inside.join(target), inside.join(name)).unwrap();
+        }
         let files = Files::of_folder(&inside).unwrap();
         for name in ["a.npy", "deep/b.npy", "notes.txt"] {
             assert!(files.open(name).is_some(), "{name}");
@@ -146,6 +164,10 @@ mod tests {
             "/etc/passwd",
             "deep",
             "link.npy",
+            ".hidden.npy",
+            "plain.npy",
+            "folder/c.npy",
+            ".deep/c.npy",
             "a.npy/",
             "..\\secret.npy",
             "a.npy\0",
@@ -157,9 +179,14 @@ mod tests {
         let list = files.list();
         assert!(list.contains("\"a.npy\"") && list.contains("\"deep/b.npy\""), "{list}");
         assert!(!list.contains("secret") && !list.contains("hidden") && !list.contains("link"), "{list}");
+        assert!(!list.contains("plain") && !list.contains("folder"), "{list}");
         let (one, name) = Files::of_file(&inside.join("a.npy")).unwrap();
         assert!(one.open(&name).is_some() && one.open("deep/b.npy").is_some());
-        assert!(one.open(".hidden.npy").is_none() && one.open("../secret.npy").is_none());
+        assert!(
+            one.open("plain.npy").is_none()
+                && one.open(".hidden.npy").is_none()
+                && one.open("../secret.npy").is_none()
+        );
         assert!(one.list().contains("\"a.npy\"") && !one.list().contains("deep"));
     }
 }

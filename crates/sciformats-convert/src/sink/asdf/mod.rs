@@ -179,7 +179,8 @@ impl Sink for Writing {
 fn key(name: &Name) -> Result<String> {
     let name = std::str::from_utf8(name.as_bytes());
     let name = name.map_err(|_| refused(Format::Asdf, "a name that is not UTF-8"))?;
-    Ok(name.replace("~1", "/").replace("~0", "~"))
+    // The empty key has a name of its own.
+    Ok(if name == "~2" { String::new() } else { name.replace("~1", "/").replace("~0", "~") })
 }
 
 fn array(elements: &Elements) -> Result<NewArray> {

@@ -62,6 +62,27 @@ fn what_was_settled_may_still_be_written_and_dropped() {
 
 #[test]
 #[cfg(unix)]
+fn an_owner_stays_if_the_process_may_give_files_away() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("data");
+    fs::write(&path, b"old").unwrap();
+    // Only the administrator can give the file away; for anybody else, it keeps its present owner.
+    let _ = chown(&path, Some(1234), Some(4321));
+    let owner = |path: &Path| fs::metadata(path).map(|metadata| (metadata.uid(), metadata.gid())).unwrap();
+    let before = owner(&path);
+    let mut replacement = Replacement::create(&path).unwrap();
+    replacement.write_at(0, b"new").unwrap();
+    replacement.finish(Durability::Process).unwrap();
+    assert_eq!((fs::read(&path).unwrap(), owner(&path)), (b"new".to_vec(), before));
+    let scratch = Scratch::beside(&path).unwrap();
+    fs::write(scratch.path(), b"newer").unwrap();
+    scratch.finish(Durability::Process).unwrap();
+    assert_eq!((fs::read(&path).unwrap(), owner(&path)), (b"newer".to_vec(), before));
+}
+
+#[test]
+#[cfg(unix)]
 fn a_link_stays_a_link_and_permissions_stay() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();

@@ -2,8 +2,8 @@
 //! array are arrays, whose children are not listed. The mask of an array is its attribute `mask`.
 //!
 //! A node that several aliases lead to is one object. The items of a sequence are named `0`, `1`, …. In a
-//! key, `~0` stands for `~` and `~1` for `/`. Keys that are not strings are named by their value: `1`,
-//! `true`.
+//! key, `~0` stands for `~` and `~1` for `/`; the empty key is named `~2`, because a path has no empty names.
+//! Keys that are not strings are named by their value: `1`, `true`.
 
 mod canonical;
 mod inspect;
@@ -80,7 +80,7 @@ fn member(name: impl Into<Name>, node: NodeId) -> Member {
 
 /// Returns a key as the name of a member.
 fn escaped(key: &str) -> Name {
-    Name::from(key.replace('~', "~0").replace('/', "~1"))
+    Name::from(asdf_core::yaml::path::escaped(key))
 }
 
 impl Adapter {
@@ -413,6 +413,10 @@ impl Source for Adapter {
         let mut bytes = Vec::new();
         self.read(id, slab, &mut bytes)?;
         copied(&bytes, out)
+    }
+
+    fn sound(&self, array: ObjectId) -> Result<()> {
+        self.file.array_at(self.node(array)?)?.check()
     }
 
     fn may_be_shared(&self, id: ObjectId) -> bool {

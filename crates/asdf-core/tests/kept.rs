@@ -1,0 +1,185 @@
+//! What a change of a file keeps: what other programs have written meanwhile, damage that can be noticed, and comments.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "a test fails by panicking"
+)]
+
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use asdf_core::{Asdf, Checksum, Compression, Document, Error, NewArray, Update};
+
+/// A file with comments and two arrays, of which the first is in the second block.
+fn commented(path: &Path) {
+    let mut document = Document::new();
+    let text = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n# about the tree\n--- !core/asdf-1.1.0\n\
+                # about the exposure\nexposure: 30.0  # in seconds\ntitle: 'a # b'\n...\n";
+    document.add_block(vec![9u8; 40], Compression::None); // nothing refers to it
+    document.set_array("a", NewArray::new(&[1u16, 2, 3], &[3]).unwrap()).unwrap();
+    let array = document.tree_text().unwrap();
+    let array = array.split_once("a: ").unwrap().1.trim_end_matches("...\n").to_owned();
+    document.set_tree_text(text.replace("...\n", &format!("a: {array}...\n"))).unwrap();
+    document.options_mut().tree_padding = Some(0);
+    document.save(path).unwrap();
+}
+
+fn text(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap();
+    let end = bytes.windows(5).position(|part| part == b"\n...\n").unwrap();
+    String::from_utf8(bytes[..end].to_vec()).unwrap()
+}
+
+/// Overwrites a byte of a block in place, as a program does that asks for no lock.
+fn change(path: &Path, block: usize, value: u8) {
+    let at = Asdf::open(path).unwrap().block(block).unwrap().entry().data_offset();
+    let mut file = std::fs::File::options().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(at)).unwrap();
+    file.write_all(&[value]).unwrap();
+}
+
+#[test]
+fn elements_that_another_program_has_changed_are_not_overwritten() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.asdf");
+    for is_saved in [false, true] {
+        commented(&path);
+        let mut document = Document::open(&path).unwrap();
+        document.set("exposure", &"x".repeat(9000)).unwrap();
+        std::thread::sleep(Duration::from_millis(50)); // more than the clock of a file system is coarse
+        change(&path, 1, 77);
+        let there = std::fs::read(&path).unwrap();
+        let done = if is_saved { document.save(&path) } else { document.update().map(drop) };
+        assert!(matches!(done, Err(Error::Conflict { .. })), "{done:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), there);
+    }
+    // Elements that stay where they are may change.
+    commented(&path);
+    let mut document = Document::open(&path).unwrap();
+    document.set("exposure", &12.5).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    change(&path, 1, 77);
+    assert!(matches!(document.update().unwrap(), Update::InPlace { .. }));
+    assert_eq!(Asdf::open(&path).unwrap().array("a").unwrap().read::<u16>().unwrap(), [77, 2, 3]);
+}
+
+#[test]
+fn a_damaged_block_gets_no_new_checksum() {
+    for (compression, size) in
+        [(Compression::None, 900), (Compression::Zlib, 900), (Compression::None, 3 << 20)]
+    {
+        let mut document = Document::new();
+        let values: Vec<u8> = (0..size).map(|i| (i % 251 * (i % 7)) as u8).collect();
+        let array = NewArray::new(&values, &[values.len() as u64]).unwrap().with_compression(compression);
+        document.set_array("a", array).unwrap();
+        let mut bytes = document.to_bytes().unwrap();
+        let entry = Asdf::from_bytes(bytes.clone()).unwrap().block(0).unwrap().entry();
+        bytes[(entry.data_offset() + entry.stored / 2) as usize] ^= 1;
+        let damaged = || Document::from_file(Asdf::from_bytes(bytes.clone()).unwrap());
+        for to in [Compression::None, Compression::Zlib, Compression::Lz4] {
+            let mut document = damaged();
+            document.recompress(to, None).unwrap();
+            let error = document.to_bytes().unwrap_err();
+            assert!(matches!(error, Error::Malformed { .. }), "{error}");
+            assert_eq!(error.object(), Some("block 0"));
+        }
+        // A copy that keeps the checksum keeps the damage noticeable.
+        let copy = Asdf::from_bytes(damaged().to_bytes().unwrap()).unwrap();
+        assert_eq!(copy.block(0).unwrap().checksum().unwrap(), Checksum::Wrong);
+        assert!(copy.array("a").unwrap().check().is_err());
+    }
+}
+
+#[test]
+fn comments_stay_unless_the_structure_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.asdf");
+    commented(&path);
+    let before = text(&path);
+    assert!(before.contains("# about the tree") && before.contains("30.0  # in seconds"));
+
+    // Other blocks, and other numbers of blocks.
+    let mut document = Document::open(&path).unwrap();
+    assert_eq!(document.tree().get_as::<i64>("a/source").unwrap(), 1);
+    document.drop_unused_blocks();
+    document.recompress(Compression::Zlib, None).unwrap();
+    assert!(!document.drops_comments().unwrap());
+    document.save(&path).unwrap();
+    assert_eq!(text(&path), before.replace("source: 1", "source: 0"));
+    assert_eq!(Asdf::open(&path).unwrap().array("a").unwrap().read::<u16>().unwrap(), [1, 2, 3]);
+
+    // A value that is longer than the space for it.
+    let mut document = Document::open(&path).unwrap();
+    document.set("exposure", &"x".repeat(50)).unwrap();
+    document.set("title", &"c # d").unwrap();
+    document.update().unwrap();
+    let expected = before.replace("source: 1", "source: 0").replace("30.0", &"x".repeat(50));
+    assert_eq!(text(&path), expected.replace("'a # b'", "'c # d'"));
+
+    // A comment alone.
+    let mut document = Document::open(&path).unwrap();
+    let more = document.tree_text().unwrap().replace("# in seconds", "# in seconds, which are long");
+    document.set_tree_text(more.clone()).unwrap();
+    assert_ne!(document.update().unwrap(), Update::Unchanged);
+    assert_eq!(text(&path) + "\n...\n", text_of(&path, &more));
+    assert_eq!(document.update().unwrap(), Update::Unchanged);
+
+    let parts = document.explode(dir.path().join("b.asdf")).unwrap();
+    assert_eq!(parts.len(), 1);
+    assert!(text(&dir.path().join("b.asdf")).contains("which are long"));
+
+    let mut document = Document::open(&path).unwrap();
+    document.set("new", &1).unwrap();
+    assert!(document.drops_comments().unwrap());
+    document.update().unwrap();
+    assert!(!text(&path).contains("seconds"));
+    let mut document = Document::open(&path).unwrap();
+    document.set("newer", &1).unwrap();
+    assert!(!document.drops_comments().unwrap()); // `#` is only in a text
+}
+
+/// The header of a file, and a tree after it.
+fn text_of(path: &Path, tree: &str) -> String {
+    let there = text(path);
+    there[..there.find("%YAML").unwrap()].to_owned() + tree
+}
+
+#[test]
+fn the_last_block_needs_no_room_to_grow() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.asdf");
+    let mut document = Document::new();
+    document.set_array("a", NewArray::new(&[1u8; 100], &[100]).unwrap()).unwrap();
+    document.set_array("b", NewArray::new(&[2u8; 100], &[100]).unwrap()).unwrap();
+    document.options_mut().block_padding = 5000;
+    document.options_mut().index = false;
+    document.save(&path).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let last = Asdf::open(&path).unwrap().block(1).unwrap().entry();
+    let used = (last.data_offset() + last.stored) as usize;
+    for end in [used, used + 1, whole.len() - 1] {
+        std::fs::write(&path, &whole[..end]).unwrap();
+        let file = Asdf::open(&path).unwrap();
+        assert!(file.verify().unwrap().is_empty(), "{end}");
+        assert_eq!(file.array("b").unwrap().read::<u8>().unwrap(), [2; 100]);
+        let mut document = Document::open(&path).unwrap();
+        document.set_array("c", NewArray::new(&[3u8; 9], &[9]).unwrap()).unwrap();
+        document.update().unwrap();
+        let file = Asdf::open(&path).unwrap();
+        assert!(file.verify().unwrap().is_empty(), "{end}");
+        for (name, values) in [("a", vec![1; 100]), ("b", vec![2; 100]), ("c", vec![3; 9])] {
+            assert_eq!(file.array(name).unwrap().read::<u8>().unwrap(), values, "{name} {end}");
+        }
+    }
+    assert!(Asdf::from_bytes(&whole[..used - 1]).is_err());
+    // What follows may be a block that a damaged size hides.
+    let mut document = Document::from_file(Asdf::from_bytes(whole).unwrap());
+    document.set_array("c", NewArray::new(&[3u8; 9], &[9]).unwrap()).unwrap();
+    let mut damaged = document.to_bytes().unwrap();
+    let second = Asdf::from_bytes(damaged.clone()).unwrap().block(1).unwrap().entry();
+    damaged[second.offset as usize + 15] = 1;
+    assert!(Asdf::from_bytes(damaged).is_err());
+}
