@@ -10,7 +10,7 @@ import os
 
 import h5py
 import numpy as np
-from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5s, h5t
+from h5py import h5a, h5d, h5g, h5l, h5o, h5p, h5s, h5t
 
 
 CALLS = ctypes.CDLL(glob.glob(os.path.join(os.path.dirname(h5py.__file__), "..", "h5py.libs", "libhdf5-*"))[0])
@@ -130,7 +130,7 @@ def facts(path):
             "version": creation.get_version()[0],
             "nodes": nodes(creation),
             "strategy": creation.get_file_space_strategy(),
-            "page": creation.get_file_space_page_size() if creation.get_file_space_strategy()[0] == h5f.FSPACE_STRATEGY_PAGE else 0,
+            "page": creation.get_file_space_page_size(),
         }
 
         def visit(name, found):

@@ -6,7 +6,7 @@ use hdf5_pure::options::{Bound, FileSpace};
 use hdf5_pure::references::{RegionReference, StandardReference};
 use hdf5_pure::structure::{Part, Reference, Regular, Selection, Target};
 use hdf5_pure::values::Committed;
-use hdf5_pure::{CreateOptions, Datatype, Error, File, Range, Slab, Writer};
+use hdf5_pure::{CreateOptions, Datatype, Error, File, ObjectId, Range, Slab, Writer};
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
@@ -29,7 +29,7 @@ fn references_of_the_standard_type() -> Result {
         let all = [
             StandardReference::Object(data),
             StandardReference::Region(RegionReference::new(data, block)),
-            StandardReference::Attribute(group, "name".to_owned()),
+            StandardReference::Attribute(group, "name".into()),
             StandardReference::Object(Default::default()),
             StandardReference::Region(RegionReference::new(data, steps)),
         ];
@@ -61,7 +61,7 @@ fn references_of_the_standard_type() -> Result {
             (Some(data), &StandardReference::Object(Default::default()))
         );
         assert!(
-            matches!(&back[2], StandardReference::Attribute(to, name) if to.address() == Some(group) && name == "name")
+            matches!(&back[2], StandardReference::Attribute(to, name) if to.address() == Some(group) && *name == *"name")
         );
         assert_eq!(back[4], StandardReference::Region(RegionReference::of(to_data, steps_found, 2)));
         assert!(
@@ -324,5 +324,34 @@ fn region_references_are_read_by_the_type_that_writes_them() -> Result {
         assert_eq!(back[0].dataset().address(), Some(file.dataset("data")?.address()));
         assert_eq!((back[2].rank(), back[3].dataset().address()), (2, None));
     }
+    Ok(())
+}
+
+#[test]
+fn chunks_at_unfiltered_edges_are_copied_as_they_are_stored() -> Result {
+    let values: Vec<i32> = (0..13 * 10).collect();
+    let made = |file: &mut Writer| -> Result<ObjectId> {
+        let made = file.dataset("u").shape([13, 10]).max_shape([None, Some(10)]).chunks([5, 10]).lzf();
+        Ok(made.unfiltered_edges().create::<i32>()?.id())
+    };
+    let mut file = writer(Bound::V110)?;
+    let id = made(&mut file)?;
+    file.open_id(id)?.write_all(&values)?;
+    let old = read(file)?.dataset("u")?;
+    let mut file = writer(Bound::V110)?;
+    let id = made(&mut file)?;
+    for chunk in old.chunks()? {
+        let chunk = chunk?;
+        file.open_id(id)?.write_chunk(&chunk.scaled, chunk.filter_mask, &old.chunk_raw(&chunk)?)?;
+    }
+    // With more rows, what was an edge gets filters.
+    file.open_id(id)?.resize(&[16, 10])?;
+    let new = read(file)?.dataset("u")?;
+    assert_eq!(new.read::<i32>()?[..130], values);
+    assert!(new.chunks()?.into_iter().flatten().any(|chunk| chunk.scaled[0] == 2 && chunk.size != 200));
+    let mut file = writer(Bound::V110)?;
+    let id = made(&mut file)?;
+    let refused = file.open_id(id)?.write_chunk(&[2, 0], 0, &[0; 7]).map(drop).unwrap_err();
+    assert!(refused.to_string().contains("does not have the number of bytes of its elements"), "{refused}");
     Ok(())
 }

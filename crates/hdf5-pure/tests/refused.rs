@@ -230,3 +230,17 @@ fn texts_of_a_record_take_the_form_that_the_dataset_stores() -> Result {
     assert_eq!(file.dataset("stations")?.datatype().size, 4 + 4 + 16 + 16);
     Ok(())
 }
+
+#[test]
+fn parts_that_do_not_say_where_the_others_are() -> Result {
+    let mut bytes = Writer::in_memory(&CreateOptions::default())?.into_bytes()?;
+    // The multi driver keeps object headers in the last sixth of all addresses.
+    let at = 20..28;
+    bytes[at].copy_from_slice(&0xd555_5555_5555_5552u64.to_le_bytes());
+    let sum = hdf5_pure::structure::checksum(&bytes[..44]);
+    bytes[44..48].copy_from_slice(&sum.to_le_bytes());
+    let refused = File::from_bytes(bytes).unwrap_err();
+    assert!(matches!(&refused, Error::Unsupported { .. }), "{refused}");
+    assert!(refused.to_string().contains("a file of several parts by kind of content"), "{refused}");
+    Ok(())
+}

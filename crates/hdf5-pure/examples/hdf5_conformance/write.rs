@@ -371,7 +371,7 @@ fn references(file: &mut Writer, bound: Bound) -> Result<()> {
         let all = [
             StandardReference::Object(both[0]),
             StandardReference::Region(region),
-            StandardReference::Attribute(both[1], "data".to_owned()),
+            StandardReference::Attribute(both[1], "data".into()),
         ];
         file.dataset("standard").write(&all)?;
     }

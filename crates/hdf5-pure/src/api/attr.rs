@@ -90,7 +90,7 @@ impl File {
     /// Returns the value of the attribute `name` of the object at `address`, or `None` if the object has no such
     /// attribute.
     fn attr_at<T: FromAttribute>(&self, address: Address, name: &str) -> Result<Option<T>> {
-        self.find_attribute(address, name)?.map(|attribute| attribute.value()).transpose()
+        self.find_attribute(address, name.as_bytes())?.map(|attribute| attribute.value()).transpose()
     }
 }
 

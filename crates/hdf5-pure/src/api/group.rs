@@ -8,6 +8,7 @@ use sciformats_core::error::Within;
 use crate::api::attribute::Attribute;
 use crate::api::dataset::Dataset;
 use crate::api::file::{File, Node};
+use crate::api::named::{AsName, shown};
 use crate::group::links::{self, BrokenLink};
 use crate::object::header::Object;
 use crate::spec::Address;
@@ -109,9 +110,9 @@ impl Group {
     ///
     /// # Errors
     /// Returns `Malformed` if a structure on the way to the link cannot be read.
-    pub fn link(&self, name: &str) -> Result<Option<Link>> {
+    pub fn link(&self, name: &(impl AsName + ?Sized)) -> Result<Option<Link>> {
         let context = &self.file.opened().context;
-        let find = || links::find(context, &Object::read(context, self.address)?, name.as_bytes());
+        let find = || links::find(context, &Object::read(context, self.address)?, name.name_bytes());
         self.within(self.file.opened().attempts(find))
     }
 
@@ -133,9 +134,9 @@ impl Group {
     ///
     /// # Errors
     /// Returns the errors of [`File::object`].
-    pub fn object(&self, path: &str) -> Result<Node> {
-        let found = self.within(self.file.follow(self.address, path.as_bytes(), 0))?;
-        Ok(found.named(&self.file, self.found_by(), path))
+    pub fn object(&self, path: &(impl AsName + ?Sized)) -> Result<Node> {
+        let found = self.within(self.file.follow(self.address, path.name_bytes(), 0))?;
+        Ok(found.named(&self.file, self.found_by(), &shown(path)))
     }
 
     /// Returns the group at `path`, relative to this group.
@@ -153,8 +154,8 @@ impl Group {
     ///
     /// # Errors
     /// Returns the errors of [`File::group`].
-    pub fn group(&self, path: &str) -> Result<Self> {
-        self.object(path)?.into_group(path)
+    pub fn group(&self, path: &(impl AsName + ?Sized)) -> Result<Self> {
+        self.object(path)?.into_group(&shown(path))
     }
 
     /// Returns the dataset at `path`, relative to this group.
@@ -172,8 +173,8 @@ impl Group {
     ///
     /// # Errors
     /// Returns the errors of [`File::dataset`].
-    pub fn dataset(&self, path: &str) -> Result<Dataset> {
-        self.object(path)?.into_dataset(path)
+    pub fn dataset(&self, path: &(impl AsName + ?Sized)) -> Result<Dataset> {
+        self.object(path)?.into_dataset(&shown(path))
     }
 
     /// Returns all attributes, as [`File::attributes_at`] does.
@@ -212,7 +213,7 @@ impl Group {
     ///
     /// # Errors
     /// Returns the errors of [`File::attribute_at`].
-    pub fn attribute(&self, name: &str) -> Result<Attribute> {
+    pub fn attribute(&self, name: &(impl AsName + ?Sized)) -> Result<Attribute> {
         self.within(self.file.attribute_at(self.address, name))
     }
 }

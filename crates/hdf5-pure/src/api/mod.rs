@@ -7,5 +7,6 @@ pub(crate) mod dataset;
 pub(crate) mod editor;
 pub(crate) mod file;
 pub(crate) mod group;
+pub(crate) mod named;
 pub mod swmr;
 pub(crate) mod writer;

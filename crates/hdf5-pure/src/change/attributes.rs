@@ -88,13 +88,13 @@ impl Tree {
     ///
     /// # Errors
     /// Returns [`Error::NotFound`].
-    pub(crate) fn remove_attribute(&mut self, id: ObjectId, name: &str) -> Result<()> {
+    pub(crate) fn remove_attribute(&mut self, id: ObjectId, name: &[u8]) -> Result<()> {
         self.load_attributes(id)?;
-        let removed = match self.object_mut(id)?.attributes.remove(name.as_bytes()) {
-            None => self.take_attribute(id, name.as_bytes())?,
+        let removed = match self.object_mut(id)?.attributes.remove(name) {
+            None => self.take_attribute(id, name)?,
             removed => removed,
         };
-        removed.ok_or_else(|| Error::not_found("attribute", name))?;
+        removed.ok_or_else(|| no_attribute(name))?;
         self.attributes_changed(id, 0)
     }
 
@@ -102,29 +102,33 @@ impl Tree {
     ///
     /// # Errors
     /// Returns [`Error::NotFound`], and [`Error::Usage`] if the new name exists already or is not a valid name.
-    pub(crate) fn rename_attribute(&mut self, id: ObjectId, name: &str, to: &str) -> Result<()> {
+    pub(crate) fn rename_attribute(&mut self, id: ObjectId, name: &[u8], to: &[u8]) -> Result<()> {
         self.load_attributes(id)?;
-        let taken = self.object(id)?.attributes.holds(to.as_bytes());
-        if taken || self.stored_attribute(id, to.as_bytes())?.is_some() {
+        let taken = self.object(id)?.attributes.holds(to);
+        if taken || self.stored_attribute(id, to)?.is_some() {
+            let to = String::from_utf8_lossy(to);
             return Err(Error::usage("attribute", format!("{to:?} exists already")));
         }
-        if to.is_empty() || to.contains('\0') || to.len() >= usize::from(u16::MAX) {
+        if to.is_empty() || to.contains(&0) || to.len() >= usize::from(u16::MAX) {
             return Err(Error::usage(
                 "attribute",
                 "needs a name that is not empty, not too long and without NUL characters",
             ));
         }
-        if !self.object(id)?.attributes.holds(name.as_bytes())
-            && let Some(stored) = self.take_attribute(id, name.as_bytes())?
+        if !self.object(id)?.attributes.holds(name)
+            && let Some(stored) = self.take_attribute(id, name)?
         {
             self.object_mut(id)?.attributes.push(stored);
         }
         let attributes = &mut self.object_mut(id)?.attributes;
-        let attribute =
-            attributes.get_mut(name.as_bytes()).ok_or_else(|| Error::not_found("attribute", name))?;
+        let attribute = attributes.get_mut(name).ok_or_else(|| no_attribute(name))?;
         let raw = locate("attribute message", 0, &attribute.message, RawAttribute::parse)?;
-        let message = raw.renamed(&attribute.message, to.as_bytes())?;
-        attributes.rename(name.as_bytes(), to.as_bytes(), message);
+        let message = raw.renamed(&attribute.message, to)?;
+        attributes.rename(name, to, message);
         self.attributes_changed(id, 0)
     }
+}
+
+fn no_attribute(name: &[u8]) -> Error {
+    Error::not_found("attribute", String::from_utf8_lossy(name))
 }

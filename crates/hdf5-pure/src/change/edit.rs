@@ -8,7 +8,7 @@ use sciformats_core::{Error, Result, bound, spelling};
 
 use crate::change::counts::Counts;
 use crate::change::objects::NewParts;
-use crate::change::tree::{Kind, Origin, Settings, Tree};
+use crate::change::tree::{Kind, Origin, Settings, Tree, last_name};
 use crate::dataset;
 use crate::file::session::Session;
 use crate::group;
@@ -44,6 +44,11 @@ impl Tree {
     /// Adds to an error the file that is being edited, and the path of the object that was asked for.
     pub(crate) fn within<T>(&self, object: Option<&str>, result: Result<T>) -> Result<T> {
         result.within(self.session.as_ref().and_then(|session| session.opened.path.as_deref()), object)
+    }
+
+    /// Adds to an error the file that is being edited, and the path that was followed.
+    pub(crate) fn along<T>(&self, path: &[u8], result: Result<T>) -> Result<T> {
+        self.within(Some(&String::from_utf8_lossy(path)), result)
     }
 
     /// Returns the object of the file at `address`.
@@ -165,9 +170,9 @@ impl Tree {
     /// # Errors
     /// Returns [`Error::NotFound`], [`Error::Usage`] if the path leads to another file, and any error of reading
     /// groups.
-    pub(crate) fn find(&mut self, from: ObjectId, path: &str) -> Result<ObjectId> {
-        let found = self.follow(from, path.as_bytes(), &mut 0);
-        self.within(Some(path), found)
+    pub(crate) fn find(&mut self, from: ObjectId, path: &[u8]) -> Result<ObjectId> {
+        let found = self.follow(from, path, &mut 0);
+        self.along(path, found)
     }
 
     fn follow(&mut self, from: ObjectId, path: &[u8], followed: &mut usize) -> Result<ObjectId> {
@@ -229,29 +234,28 @@ impl Tree {
     }
 
     /// Returns the group that holds the last component of `path`, and that component. The group must exist.
-    pub(crate) fn holder(&mut self, from: ObjectId, path: &str) -> Result<(ObjectId, String)> {
-        let path = path.trim_end_matches('/');
-        let (groups, name) = match path.rsplit_once('/') {
-            None => ("", path),
-            Some(("", name)) => ("/", name),
-            Some((groups, name)) => (groups, name),
+    pub(crate) fn holder<'p>(&mut self, from: ObjectId, path: &'p [u8]) -> Result<(ObjectId, &'p [u8])> {
+        let (groups, name) = match last_name(path) {
+            (None, name) => (&b""[..], name),
+            (Some([]), name) => (&b"/"[..], name),
+            (Some(groups), name) => (groups, name),
         };
-        Ok((self.find(from, groups)?, name.to_owned()))
+        Ok((self.find(from, groups)?, name))
     }
 
     /// Removes the link at `path`. If no other hard link leads to the object, the object is removed too.
     ///
     /// # Errors
     /// Returns [`Error::NotFound`], and the errors of [`find`](Self::find).
-    pub(crate) fn unlink(&mut self, from: ObjectId, path: &str) -> Result<()> {
+    pub(crate) fn unlink(&mut self, from: ObjectId, path: &[u8]) -> Result<()> {
         let done = self.unlink_at(from, path);
-        self.within(Some(path), done)
+        self.along(path, done)
     }
 
-    fn unlink_at(&mut self, from: ObjectId, path: &str) -> Result<()> {
+    fn unlink_at(&mut self, from: ObjectId, path: &[u8]) -> Result<()> {
         let (group, name) = self.holder(from, path)?;
-        let to = self.member(group, name.as_bytes())?.ok_or_else(|| Error::not_found("link", path))?;
-        self.take_link(group, name.as_bytes(), &to)
+        let to = self.member(group, name)?.ok_or_else(|| no_link(path))?;
+        self.take_link(group, name, &to)
     }
 
     /// Moves the link at `path` to another path. Missing groups of the new path are created.
@@ -259,36 +263,34 @@ impl Tree {
     /// # Errors
     /// Returns [`Error::NotFound`], and [`Error::Usage`] if the new name exists already, is not a valid name, or lies
     /// inside the object that is moved.
-    pub(crate) fn move_link(&mut self, from: ObjectId, path: &str, to: &str) -> Result<()> {
+    pub(crate) fn move_link(&mut self, from: ObjectId, path: &[u8], to: &[u8]) -> Result<()> {
         let done = self.move_link_at(from, path, to);
-        self.within(Some(path), done)
+        self.along(path, done)
     }
 
-    fn move_link_at(&mut self, from: ObjectId, path: &str, to: &str) -> Result<()> {
+    fn move_link_at(&mut self, from: ObjectId, path: &[u8], to: &[u8]) -> Result<()> {
         let (group, name) = self.holder(from, path)?;
-        let Some(destination) = self.member(group, name.as_bytes())? else {
-            return Err(Error::not_found("link", path));
-        };
+        let Some(destination) = self.member(group, name)? else { return Err(no_link(path)) };
         self.check_outside(&destination, from, to)?;
         let (new_group, new_name) = self.parent(from, to)?;
-        self.link(new_group, &new_name, destination.clone())?;
-        self.take_link(group, name.as_bytes(), &destination)
+        self.link(new_group, new_name, destination.clone())?;
+        self.take_link(group, name, &destination)
     }
 
     /// Fails if the path `to` leads through the object that is moved, because nothing else would lead to the object any
     /// more.
-    fn check_outside(&mut self, moved: &Destination, from: ObjectId, to: &str) -> Result<()> {
+    fn check_outside(&mut self, moved: &Destination, from: ObjectId, to: &[u8]) -> Result<()> {
         let moved = match moved {
             Destination::Object(id) => *id,
             Destination::Stored(address) => self.import(*address)?,
             _ => return Ok(()),
         };
-        let mut at = if to.starts_with('/') { ObjectId::ROOT } else { from };
-        for name in to.split('/').filter(|name| !name.is_empty()) {
+        let mut at = if to.starts_with(b"/") { ObjectId::ROOT } else { from };
+        for name in to.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
             if at == moved {
                 return Err(Error::usage("path", "leads into the object that is moved"));
             }
-            at = match self.member(at, name.as_bytes())? {
+            at = match self.member(at, name)? {
                 Some(Destination::Object(id)) => id,
                 Some(Destination::Stored(address)) => self.import(address)?,
                 _ => return Ok(()),
@@ -301,8 +303,8 @@ impl Tree {
     ///
     /// # Errors
     /// Returns [`Error::Usage`] if the text contains a NUL character.
-    pub(crate) fn comment(&mut self, id: ObjectId, text: &str) -> Result<()> {
-        if text.contains('\0') {
+    pub(crate) fn comment(&mut self, id: ObjectId, text: &[u8]) -> Result<()> {
+        if text.contains(&0) {
             return Err(Error::usage("comment", "contains a NUL character"));
         }
         self.object_mut(id)?.comment = Some(text.into());
@@ -468,6 +470,10 @@ impl Tree {
         };
         self.within(None, done)
     }
+}
+
+fn no_link(path: &[u8]) -> Error {
+    Error::not_found("link", String::from_utf8_lossy(path))
 }
 
 fn too_many_links() -> Error {

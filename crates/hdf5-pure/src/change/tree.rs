@@ -307,20 +307,21 @@ impl Tree {
     }
 
     /// Returns the group at `path`, relative to `from`. Missing groups are created.
-    pub(crate) fn group_at(&mut self, from: ObjectId, path: &str) -> Result<ObjectId> {
+    pub(crate) fn group_at(&mut self, from: ObjectId, path: &[u8]) -> Result<ObjectId> {
         let found = self.group_along(from, path);
-        self.within(Some(path), found)
+        self.along(path, found)
     }
 
-    fn group_along(&mut self, from: ObjectId, path: &str) -> Result<ObjectId> {
-        let mut at = if path.starts_with('/') { ObjectId::ROOT } else { from };
-        for name in path.split('/').filter(|name| !name.is_empty()) {
-            at = match self.member(at, name.as_bytes())? {
+    fn group_along(&mut self, from: ObjectId, path: &[u8]) -> Result<ObjectId> {
+        let mut at = if path.starts_with(b"/") { ObjectId::ROOT } else { from };
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+            at = match self.member(at, name)? {
                 Some(Destination::Object(id)) => id,
                 Some(Destination::Stored(address)) => self.import(address)?,
                 // The groups on the way are found as when objects are opened. They must exist.
-                Some(Destination::Soft(target)) => self.find(at, &target.to_text())?,
+                Some(Destination::Soft(target)) => self.find(at, target.as_bytes())?,
                 Some(_) => {
+                    let name = String::from_utf8_lossy(name);
                     return Err(Error::usage("path", format!("{name} is a link that is not followed here")));
                 }
                 None => {
@@ -336,17 +337,17 @@ impl Tree {
     }
 
     /// Adds an object at `path`, relative to `from`. Missing groups are created.
-    pub(crate) fn insert(&mut self, from: ObjectId, path: &str, kind: Kind) -> Result<ObjectId> {
+    pub(crate) fn insert(&mut self, from: ObjectId, path: &[u8], kind: Kind) -> Result<ObjectId> {
         let inserted = self.insert_at(from, path, kind);
-        self.within(Some(path), inserted)
+        self.along(path, inserted)
     }
 
-    fn insert_at(&mut self, from: ObjectId, path: &str, kind: Kind) -> Result<ObjectId> {
+    fn insert_at(&mut self, from: ObjectId, path: &[u8], kind: Kind) -> Result<ObjectId> {
         let (parent, name) = self.parent(from, path)?;
         // An invalid name must be reported before anything changes.
-        self.check_name(parent, &name)?;
+        self.check_name(parent, name)?;
         let id = self.add(kind, None)?;
-        self.put_link(parent, &name, Destination::Object(id))?;
+        self.put_link(parent, name, Destination::Object(id))?;
         Ok(id)
     }
 
@@ -372,30 +373,30 @@ impl Tree {
     }
 
     /// Returns the group that holds the last component of `path`, and that component.
-    pub(crate) fn parent(&mut self, from: ObjectId, path: &str) -> Result<(ObjectId, String)> {
-        let path = path.trim_end_matches('/');
-        match path.rsplit_once('/') {
-            None => Ok((from, path.to_owned())),
-            Some(("", name)) => Ok((ObjectId::ROOT, name.to_owned())),
-            Some((groups, name)) => Ok((self.group_at(from, groups)?, name.to_owned())),
+    pub(crate) fn parent<'p>(&mut self, from: ObjectId, path: &'p [u8]) -> Result<(ObjectId, &'p [u8])> {
+        match last_name(path) {
+            (None, name) => Ok((from, name)),
+            (Some([]), name) => Ok((ObjectId::ROOT, name)),
+            (Some(groups), name) => Ok((self.group_at(from, groups)?, name)),
         }
     }
 
-    fn check_name(&mut self, group: ObjectId, name: &str) -> Result<()> {
-        if name.is_empty() || name == "." || name.contains('\0') {
+    fn check_name(&mut self, group: ObjectId, name: &[u8]) -> Result<()> {
+        let shown = || String::from_utf8_lossy(name);
+        if name.is_empty() || name == b"." || name.contains(&0) {
             return Err(Error::usage(
                 "name",
-                format!("{name:?} cannot name a link: it is empty, \".\" or contains a NUL character"),
+                format!("{:?} cannot name a link: it is empty, \".\" or contains a NUL character", shown()),
             ));
         }
-        if self.member(group, name.as_bytes())?.is_some() {
-            return Err(Error::usage("name", format!("{name:?} exists already in the group")));
+        if self.member(group, name)?.is_some() {
+            return Err(Error::usage("name", format!("{:?} exists already in the group", shown())));
         }
         Ok(())
     }
 
     /// Adds a link.
-    pub(crate) fn link(&mut self, group: ObjectId, name: &str, to: Destination) -> Result<()> {
+    pub(crate) fn link(&mut self, group: ObjectId, name: &[u8], to: Destination) -> Result<()> {
         self.check_name(group, name)?;
         if let Destination::Object(id) = to {
             // The object must be in memory, because its header stores the number of links to it.
@@ -405,7 +406,7 @@ impl Tree {
     }
 
     /// Adds a link whose name and target were checked.
-    fn put_link(&mut self, group: ObjectId, name: &str, to: Destination) -> Result<()> {
+    fn put_link(&mut self, group: ObjectId, name: &[u8], to: Destination) -> Result<()> {
         if let Destination::Object(id) = to {
             self.objects.count_link(id, 1)?;
         }
@@ -461,5 +462,16 @@ impl Tree {
                 }
             },
         }
+    }
+}
+
+/// Splits a path into the groups before its last name, if there is a slash, and that name. The groups are empty if they are the root
+/// group.
+pub(crate) fn last_name(path: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| bound::sum(last, 1));
+    let path = path.get(..end).unwrap_or_default();
+    match path.iter().rposition(|byte| *byte == b'/') {
+        None => (None, path),
+        Some(at) => (path.get(..at), path.get(bound::sum(at, 1)..).unwrap_or_default()),
     }
 }

@@ -99,13 +99,18 @@ struct Encoded {
     mask: u32,
 }
 
+/// Returns whether a chunk with these sides extends beyond a dataset.
+fn reaches_out(sides: &[u64], shape: &[u64], scaled: &[u64]) -> bool {
+    let mut sides = scaled.iter().zip(sides).zip(shape);
+    sides.any(|((&at, &n), &size)| bound::product(bound::sum(at, 1), n) > size)
+}
+
 /// The sides of chunks, if those that extend beyond the dataset are not filtered.
 struct Edges(Option<Vec<u64>>);
 
 impl Edges {
     fn reaches_out(&self, info: &Info<'_>, scaled: &[u64]) -> bool {
-        let mut sides = scaled.iter().zip(self.0.as_deref().unwrap_or_default()).zip(info.shape);
-        sides.any(|((&at, &n), &size)| bound::product(bound::sum(at, 1), n) > size)
+        reaches_out(self.0.as_deref().unwrap_or_default(), info.shape, scaled)
     }
 
     fn encode(&self, info: &Info<'_>, scaled: Box<[u64]>, chunk: Vec<u8>) -> Result<Encoded> {
@@ -328,6 +333,11 @@ impl Chunked {
         let threads =
             threads(output, info, open.iter().map(|(_, open)| open.bytes.len()).fold(0, bound::sum));
         filter::each(threads, open, encode, |encoded| self.store(output, encoded))
+    }
+
+    /// Returns whether a chunk extends beyond a dataset of this shape.
+    pub(crate) fn reaches_out(&self, shape: &[u64], scaled: &[u64]) -> bool {
+        reaches_out(&self.dimensions, shape, scaled)
     }
 
     fn edges(&self) -> Edges {

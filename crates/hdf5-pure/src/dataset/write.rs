@@ -4,6 +4,7 @@ use sciformats_core::arith::{add, div, fit, mul, present, product, sub};
 use sciformats_core::{Error, Range, Result, Slab, bound};
 
 use crate::chunk::copy::fill;
+use crate::chunk::index::build::EDGE;
 use crate::chunk::too_large;
 use crate::chunk::write::{Chunked, Info};
 use crate::dataset::edit::Edited;
@@ -190,7 +191,7 @@ impl Dataset {
         scaled: &[u64],
         (mask, bytes): (u32, &[u8]),
     ) -> Result<()> {
-        self.check_chunk(output, registry, scaled, bytes.len() as u64)?;
+        let mask = self.check_chunk(output, registry, scaled, (mask, bytes.len() as u64))?;
         self.attempt(|dataset| match &mut dataset.data {
             Data::Chunked(chunked) => chunked.put_filtered(output, scaled, (mask, bytes)),
             _ => Err(Error::internal("the elements of a dataset have left its chunks")),
@@ -205,7 +206,7 @@ impl Dataset {
         scaled: &[u64],
         (mask, len): (u32, u64),
     ) -> Result<Address> {
-        self.check_chunk(output, registry, scaled, len)?;
+        let mask = self.check_chunk(output, registry, scaled, (mask, len))?;
         let mut address = None;
         self.attempt(|dataset| match &mut dataset.data {
             Data::Chunked(chunked) => {
@@ -231,14 +232,15 @@ impl Dataset {
         }
     }
 
-    /// Checks that a chunk of `len` bytes after its filters can be stored.
+    /// Checks that a chunk of `len` bytes after its filters can be stored. Returns the mask of the filters that it skipped, which
+    /// is [`EDGE`] for a chunk at the edge that has no filters.
     fn check_chunk(
         &mut self,
         output: &mut Output,
         registry: &Registry,
         scaled: &[u64],
-        len: u64,
-    ) -> Result<()> {
+        (mask, len): (u32, u64),
+    ) -> Result<u32> {
         let wrong = |problem: &'static str| Err(Error::usage("chunk", problem));
         self.sound()?;
         self.flush_tail(output, registry)?;
@@ -247,11 +249,6 @@ impl Dataset {
         let Data::Chunked(chunked) = &self.data else {
             return wrong("cannot be written: the dataset does not store its elements in chunks");
         };
-        if chunked.unfiltered_edges {
-            return wrong(
-                "can be stored without filtering only in a dataset that filters its edge chunks too",
-            );
-        }
         let mut sides = scaled.iter().zip(&chunked.dimensions).zip(&shape);
         if scaled.len() != shape.len()
             || sides.any(|((at, &side), &n)| at.checked_mul(side).is_none_or(|at| at >= n))
@@ -259,7 +256,8 @@ impl Dataset {
             return wrong("lies outside the dataset");
         }
         let all = chunked.dimensions.iter().try_fold(size, |product, &n| product.checked_mul(n));
-        if !filtered && all != Some(len) {
+        let edge = chunked.unfiltered_edges && chunked.reaches_out(&shape, scaled);
+        if (!filtered || edge) && all != Some(len) {
             return wrong("does not have the number of bytes of its elements");
         }
         let all = present(all, "bytes of a chunk")?;
@@ -274,7 +272,7 @@ impl Dataset {
         if filtered && len.checked_shr(fit(bits, "width of a chunk size")?).is_some_and(|over| over > 0) {
             return wrong("has far more bytes than its elements, and its size does not fit into the index");
         }
-        Ok(())
+        Ok(if edge { EDGE } else { mask })
     }
 
     /// Extends a new dataset along its first dimension by `rows` rows with the packed bytes `bytes`. Rows that do not

@@ -11,7 +11,7 @@ use crate::object::id::{ObjectId, Resolve};
 use crate::spec::message::dense::LinkInfo;
 use crate::spec::message::link::{Link, Target};
 use crate::spec::message::small::SymbolTable;
-use crate::spec::{Address, Name};
+use crate::spec::{Address, Name, is_utf8};
 use sciformats_core::arith::fit;
 use sciformats_core::{Error, Result, bound};
 
@@ -134,7 +134,7 @@ impl Seen<'_> {
         Ok(Link {
             name: self.name.into(),
             creation_order: tracked.then_some(self.number),
-            utf8: self.utf8.unwrap_or(!self.name.is_ascii()),
+            utf8: self.utf8.unwrap_or_else(|| is_utf8(self.name)),
             target,
         })
     }

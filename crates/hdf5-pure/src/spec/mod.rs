@@ -162,6 +162,11 @@ impl Name {
     }
 }
 
+/// Returns whether a name is stored as UTF-8: it has other characters than ASCII, and is UTF-8.
+pub(crate) fn is_utf8(name: &[u8]) -> bool {
+    !name.is_ascii() && std::str::from_utf8(name).is_ok()
+}
+
 impl From<&[u8]> for Name {
     fn from(bytes: &[u8]) -> Self {
         Self(bytes.into())

@@ -15,7 +15,7 @@ use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::{Class, Datatype, ReferenceKind};
 use crate::spec::reference::{self, Part};
 use crate::spec::selection::Selection;
-use crate::spec::{Address, put_uint};
+use crate::spec::{Address, Name, put_uint};
 use crate::value::element::{Element, Values};
 use crate::value::store::{Encoder, Store};
 
@@ -277,11 +277,11 @@ impl Store for RegionReference {
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V112))?;
 /// let temperature = file.dataset("temperature").attribute("units", "K").write(&[281.5, 282.0])?;
-/// let units = StandardReference::Attribute(file.reference(temperature)?, "units".to_owned());
+/// let units = StandardReference::Attribute(file.reference(temperature)?, "units".into());
 /// file.dataset("references").write(&[units])?;
 /// let file = File::from_bytes(file.into_bytes()?)?;
 /// let found: Vec<StandardReference> = file.dataset("references")?.read()?;
-/// assert!(matches!(&found[0], StandardReference::Attribute(_, name) if name == "units"));
+/// assert!(matches!(&found[0], StandardReference::Attribute(_, name) if *name == *"units"));
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -291,7 +291,7 @@ pub enum StandardReference {
     /// Refers to elements of a dataset.
     Region(RegionReference),
     /// Refers to the attribute of this name of an object.
-    Attribute(Reference, String),
+    Attribute(Reference, Name),
     /// Refers into another file.
     External(ExternalReference),
 }
@@ -329,7 +329,7 @@ impl StandardReference {
             Self::Region(region) => {
                 (&region.object, Part::Region(region.within(bound)?.clone()), region.rank)
             }
-            Self::Attribute(object, name) => (object, Part::Attribute(name.as_str().into()), 0),
+            Self::Attribute(object, name) => (object, Part::Attribute(name.clone()), 0),
             Self::External(_) => return Ok(None),
         };
         Ok(object.0.map(|address| (Address(address), part, rank)))
@@ -353,9 +353,7 @@ impl Element for StandardReference {
             Ok(match part {
                 Part::Object => Self::Object(Reference::to(object.0)),
                 Part::Region(selection) => Self::Region(ranks.region(opened, object, selection)?),
-                Part::Attribute(name) => {
-                    Self::Attribute(Reference::to(object.0), name.to_text().into_owned())
-                }
+                Part::Attribute(name) => Self::Attribute(Reference::to(object.0), name),
             })
         };
         all.into_iter().zip(values.elements()).map(of).collect()

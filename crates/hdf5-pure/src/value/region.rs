@@ -137,6 +137,62 @@ impl Numbered {
         }
     }
 
+    /// Works like [`new`](Self::new), but elements beyond the array are numbered too if the selection itself has an end: an array
+    /// that has become smaller does not change the numbers of the elements that it still has.
+    pub(crate) fn whole(selection: &Selection, shape: &[u64]) -> Option<Self> {
+        match selection {
+            Selection::Regular(dimensions)
+                if dimensions.len() == shape.len()
+                    && dimensions.iter().all(|d| d.count.is_some() && d.block.is_some()) =>
+            {
+                let axes = dimensions.iter().zip(shape);
+                let axes = axes.map(|(d, &size)| Some((Axis::new(d, u64::MAX)?, size)));
+                axes.collect::<Option<_>>().map(Self::Axes)
+            }
+            _ => Self::new(selection, shape),
+        }
+    }
+
+    /// Returns the number of elements, or `None` if it exceeds 64 bits.
+    pub(crate) fn count(&self) -> Option<u64> {
+        match self {
+            Self::Axes(axes) => axes.iter().try_fold(1u64, |all, (axis, _)| all.checked_mul(axis.len)),
+            Self::Runs(runs) => runs.last().map_or(Some(0), |(first, run)| first.checked_add(run.len)),
+        }
+    }
+
+    /// Returns how many indices are taken of a dimension of a regular selection.
+    pub(crate) fn taken(&self, dimension: usize) -> Option<u64> {
+        match self {
+            Self::Axes(axes) => axes.get(dimension).map(|(axis, _)| axis.len),
+            Self::Runs(_) => None,
+        }
+    }
+
+    /// Takes at most this many indices of a dimension of a regular selection.
+    pub(crate) fn shorten(&mut self, dimension: usize, most: u64) {
+        if let Self::Axes(axes) = self
+            && let Some((axis, _)) = axes.get_mut(dimension)
+        {
+            axis.len = axis.len.min(most);
+        }
+    }
+
+    /// Returns how many elements from `number` on lie beyond the array, one after another, if that one does.
+    pub(crate) fn beyond(&self, number: u64) -> Option<u64> {
+        let Self::Axes(axes) = self else { return None };
+        let (mut rest, mut outside, mut len) = (number, false, 1);
+        for (i, (axis, size)) in axes.iter().rev().enumerate() {
+            let (index, adjacent) = axis.index(rest.checked_rem(axis.len)?)?;
+            rest = rest.checked_div(axis.len)?;
+            outside |= index >= *size;
+            if i == 0 {
+                len = adjacent;
+            }
+        }
+        (rest == 0 && outside).then_some(len)
+    }
+
     /// Returns the linear index of the element `number`, and how many elements follow it in the same row. Returns
     /// `None` beyond the last element.
     pub(crate) fn locate(&self, number: u64) -> Option<Run> {
@@ -150,7 +206,7 @@ impl Numbered {
                     from = from.checked_add(index.checked_mul(stride)?)?;
                     stride = stride.checked_mul(*size)?;
                     if i == 0 {
-                        len = adjacent;
+                        len = adjacent.min(bound::left(*size, index).max(1));
                     }
                 }
                 (rest == 0).then_some(Run { from, len })
@@ -293,6 +349,20 @@ mod tests {
         let selection =
             Selection::Blocks(vec![(vec![1, 0, 0], vec![3, 1, 2]), (vec![5, 0, 1], vec![6, 0, 2])]);
         assert_eq!(all(&selection, &[9, 2, 3]), [(6, 18), (31, 2), (37, 2)]);
+    }
+
+    #[test]
+    fn what_is_beyond_a_smaller_array_keeps_its_number() {
+        let side = |start, block| Regular { start, stride: block, count: Some(1), block: Some(block) };
+        let selection = Selection::Regular(vec![side(0, 3), side(1, 4)]);
+        // Rows 0 to 2 and columns 1 to 4 of an array that has two rows and three columns left.
+        let numbered = Numbered::whole(&selection, &[2, 3]).unwrap();
+        assert_eq!(numbered.count(), Some(12));
+        assert_eq!((numbered.beyond(0), numbered.locate(0)), (None, Some(Run { from: 1, len: 2 })));
+        assert_eq!(numbered.beyond(2), Some(2));
+        assert_eq!((numbered.beyond(5), numbered.locate(5)), (None, Some(Run { from: 5, len: 1 })));
+        assert_eq!(numbered.beyond(8), Some(4));
+        assert_eq!((numbered.beyond(12), numbered.locate(12)), (None, None));
     }
 
     #[test]

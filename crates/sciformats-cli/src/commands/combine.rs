@@ -167,7 +167,7 @@ fn as_hdf5(args: &Combine, session: &Session) -> Outcome<Report> {
     };
     let watched: Vec<&File> = files.iter().collect();
     session.watched("combining", &watched, || {
-        let (arrays, report) = virtual_arrays(&parts, &args.along).map_err(failed)?;
+        let (arrays, mut report) = virtual_arrays(&parts, &args.along).map_err(failed)?;
         let refused = report.entries.iter().filter_map(|entry| match &entry.treatment {
             Treatment::Refused { reason } => Some((entry.path.as_str(), reason)),
             _ => None,
@@ -217,20 +217,25 @@ fn as_hdf5(args: &Combine, session: &Session) -> Outcome<Report> {
             repack::join(template, output, (joined, &without), &write, Some(interrupt::asked()))
         };
         if without.is_empty() && dimensions.is_empty() {
-            join(&args.output, &joined).map_err(failed)?;
+            let lost = join(&args.output, &joined).map_err(failed)?;
+            report.notes.extend(lost.into_iter().map(|loss| (loss.path, loss.what)));
             return Ok(report);
         }
         joined.extend(dimensions.iter().cloned());
         let name = args.output.file_name().unwrap_or_default().to_string_lossy();
         let new = args.output.with_file_name(format!(".{name}.{}", std::process::id()));
-        let done = join(&new, &joined).and_then(|_| {
+        let done = join(&new, &joined).and_then(|lost| {
             cleaned(&new, &dimensions)?;
-            fs::rename(&new, &args.output).map_err(|error| sciformats::Error::io("write", error))
+            fs::rename(&new, &args.output).map_err(|error| sciformats::Error::io("write", error))?;
+            Ok(lost)
         });
         if done.is_err() {
             let _ = fs::remove_file(&new);
         }
-        done.map_err(failed)?;
+        let mut lost = done.map_err(failed)?;
+        // Scales no longer name what is left out.
+        lost.retain(|loss| !loss.path.ends_with("@REFERENCE_LIST"));
+        report.notes.extend(lost.into_iter().map(|loss| (loss.path, loss.what)));
         Ok(report)
     })
 }

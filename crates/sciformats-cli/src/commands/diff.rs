@@ -28,6 +28,7 @@ pub(super) fn run(args: &Diff, session: &Session) -> Outcome {
         .with_atol(args.atol)
         .with_show(args.show)
         .with_storage(args.storage)
+        .with_versions(args.storage)
         .with_ignore(args.ignore.iter().map(String::as_str))
         .with_only(args.only.iter().map(String::as_str));
     let mut out = session.text();

@@ -59,6 +59,8 @@ pub struct Options {
     pub stored: bool,
     /// See [`with_storage`](Self::with_storage).
     pub storage: bool,
+    /// See [`with_versions`](Self::with_versions).
+    pub versions: bool,
     /// See [`with_rounded`](Self::with_rounded).
     pub rounded: bool,
 }
@@ -133,6 +135,13 @@ impl Options {
     #[must_use]
     pub fn with_storage(self, storage: bool) -> Self {
         Self { storage, ..self }
+    }
+
+    /// Sets whether a comparison of the [storage](Self::with_storage) includes the versions and widths of structures that belong to
+    /// the file as a whole, and no fact about its objects depends on: the superblock, and what objects share of their headers.
+    #[must_use]
+    pub fn with_versions(self, versions: bool) -> Self {
+        Self { versions, ..self }
     }
 
     /// Sets whether the numbers of an array may differ by a rounding of which an attribute of the second file tells, in place of

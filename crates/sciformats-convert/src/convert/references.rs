@@ -15,7 +15,7 @@ use sciformats::Result;
 use sciformats::model::canonical::{length, take};
 
 /// The paths that references may lead to.
-pub(super) type Places = Arc<HashSet<String>>;
+pub(super) type Places = Arc<HashSet<Vec<u8>>>;
 
 /// Records every array and attribute with references that lead nowhere in the target, and turns these into
 /// null references.
@@ -25,7 +25,8 @@ pub(super) fn check(builder: &mut Builder) {
     if !table.nodes().iter().any(|node| refers(&node.body)) && !table.has_attributes_of(ElementType::refers) {
         return;
     }
-    let places: Places = Arc::new((0..table.nodes().len()).map(|node| builder.view.path(node)).collect());
+    let paths = (0..table.nodes().len()).map(|node| builder.view.path(node).into_bytes());
+    let places: Places = Arc::new(paths.collect());
     let mut told: Vec<(String, u64)> = Vec::new();
     for (number, node) in table.nodes().iter().enumerate() {
         if let Body::Array(taken) = &node.body
@@ -36,7 +37,7 @@ pub(super) fn check(builder: &mut Builder) {
             let mut count = 0u64;
             // Elements that cannot be read are reported when they are written.
             let _ = builder.view.origin.go_through(&builder.unfolding, (id, info), &slab, &mut |_, bytes| {
-                increase(&mut count, kept(&info.element, bytes, Some(&places))?.1)?;
+                increase(&mut count, kept(&info.element, bytes, (Some(&places), false))?.1)?;
                 Ok(ControlFlow::Continue(()))
             });
             told.push((builder.view.path(number), count));
@@ -44,7 +45,7 @@ pub(super) fn check(builder: &mut Builder) {
     }
     let mut found = Vec::new();
     builder.view.table.change_attributes(ElementType::refers, |node, name, element, bytes| {
-        let (bytes, count) = kept(element, bytes, Some(&places)).ok()?;
+        let (bytes, count) = kept(element, bytes, (Some(&places), false)).ok()?;
         found.push((node, name.shown().into_owned(), count));
         Some(bytes)
     });
@@ -61,13 +62,13 @@ pub(super) fn check(builder: &mut Builder) {
 }
 
 /// Returns canonical bytes in which references to missing objects, or to objects outside of the given places,
-/// are null, and the number of these references.
+/// are null, and the number of these references. References into other files are kept if the target can have them.
 pub(crate) fn kept(
     element: &ElementType,
     bytes: &[u8],
-    places: Option<&HashSet<String>>,
+    (places, external): (Option<&HashSet<Vec<u8>>>, bool),
 ) -> Result<(Vec<u8>, u64)> {
-    let mut copy = Copy { rest: bytes, out: Vec::with_capacity(bytes.len()), lost: 0, places };
+    let mut copy = Copy { rest: bytes, out: Vec::with_capacity(bytes.len()), lost: 0, places, external };
     while !copy.rest.is_empty() {
         let before = copy.rest.len();
         copy.one(element)?;
@@ -80,8 +81,15 @@ pub(crate) fn kept(
 }
 
 /// Returns whether the text is a reference to a missing object, or to a part of one.
-fn leads_nowhere(target: &str) -> bool {
-    target == "?" || target.starts_with("? ")
+fn leads_nowhere(target: &[u8]) -> bool {
+    target == b"?" || target.starts_with(b"? ")
+}
+
+/// Returns whether the text is a reference into another file, whose path there is not known: the name of the file, `:?`, and the
+/// part of the object.
+fn leads_out(target: &[u8]) -> bool {
+    let ends = |at: usize| target.get(at..).is_some_and(|rest| rest == b":?" || rest.starts_with(b":? "));
+    (1..target.len()).any(ends)
 }
 
 /// Canonical bytes that are being copied, element by element.
@@ -89,7 +97,8 @@ struct Copy<'a> {
     rest: &'a [u8],
     out: Vec<u8>,
     lost: u64,
-    places: Option<&'a HashSet<String>>,
+    places: Option<&'a HashSet<Vec<u8>>>,
+    external: bool,
 }
 
 impl Copy<'_> {
@@ -113,11 +122,13 @@ impl Copy<'_> {
             _ => {
                 let mut bytes = sciformats::model::canonical::text(&mut self.rest)?;
                 let there = || {
-                    let Ok(target) = std::str::from_utf8(bytes) else { return false };
-                    let Some(places) = self.places else { return !leads_nowhere(target) };
+                    let Some(places) = self.places else { return !leads_nowhere(bytes) };
                     // A selection or the name of an attribute may follow the path.
-                    let mut paths = target.match_indices(' ').filter_map(|(at, _)| target.get(..at));
-                    places.contains(target) || paths.any(|path| places.contains(path))
+                    let spaces = bytes.iter().enumerate().filter(|(_, byte)| **byte == b' ');
+                    let mut paths = spaces.filter_map(|(at, _)| bytes.get(..at));
+                    places.contains(bytes)
+                        || paths.any(|path| places.contains(path))
+                        || self.external && leads_out(bytes)
                 };
                 if element.refers() && !bytes.is_empty() && !there() {
                     self.lost += 1;

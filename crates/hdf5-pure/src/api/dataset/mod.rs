@@ -17,6 +17,7 @@ use sciformats_core::{Conversion, Error, Result, Slab, bound};
 
 use crate::api::attribute::Attribute;
 use crate::api::file::File;
+use crate::api::named::AsName;
 use crate::chunk::places::Places;
 use crate::dataset::external;
 use crate::dataset::read::{self, Content, Reader};
@@ -110,6 +111,25 @@ impl Dataset {
     /// a null dataspace, which [`is_null`](Self::is_null) tells apart.
     pub fn shape(&self) -> &[u64] {
         self.content.dataspace.shape()
+    }
+
+    /// Returns the shape that the file stores. It differs from [`shape`](Self::shape) in a virtual dataset whose sources have changed.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::{Mapping, Regular, Selection};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("run").write(&[0.5, 0.25, 0.125])?;
+    /// let all = Selection::Regular(vec![Regular { start: 0, stride: 1, count: Some(1), block: None }]);
+    /// let mapping = Mapping { file: ".".into(), dataset: "run".into(), source: all.clone(), target: all };
+    /// file.dataset("live").shape([0]).max_shape([None]).map_selection(mapping).create::<f64>()?;
+    /// let live = File::from_bytes(file.into_bytes()?)?.dataset("live")?;
+    /// assert_eq!((live.shape(), live.stored_shape()), (&[3][..], &[0][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn stored_shape(&self) -> &[u64] {
+        self.content.stored_shape.as_deref().unwrap_or_else(|| self.shape())
     }
 
     /// Returns whether the dataset has a null dataspace: it has a datatype, but neither a shape nor elements.
@@ -348,7 +368,7 @@ impl Dataset {
     ///
     /// # Errors
     /// Returns the errors of [`File::attribute_at`].
-    pub fn attribute(&self, name: &str) -> Result<Attribute> {
+    pub fn attribute(&self, name: &(impl AsName + ?Sized)) -> Result<Attribute> {
         self.within(self.file.attribute_at(self.address(), name))
     }
 

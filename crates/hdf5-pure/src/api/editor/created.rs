@@ -3,6 +3,7 @@
 use sciformats_core::{Error, Result};
 
 use crate::api::editor::Editor;
+use crate::api::named::AsName;
 use crate::change::tree::Kind;
 use crate::object::creation::CreationProperties;
 use crate::object::id::ObjectId;
@@ -90,7 +91,7 @@ impl Editor {
     ///
     /// # Errors
     /// Returns [`Error::Usage`] if the object does not belong to this file, or the comment contains a NUL character.
-    pub fn comment(&mut self, object: ObjectId, text: &str) -> Result<()> {
-        self.tree.comment(object, text)
+    pub fn comment(&mut self, object: ObjectId, text: &(impl AsName + ?Sized)) -> Result<()> {
+        self.tree.comment(object, text.name_bytes())
     }
 }

@@ -3,6 +3,7 @@
 use sciformats_core::Result;
 
 use crate::api::editor::Editor;
+use crate::api::named::{AsName, shown};
 use crate::api::writer::DatasetWriter;
 use crate::object::id::ObjectId;
 
@@ -48,11 +49,11 @@ impl Editor {
     /// [`Error::Usage`](crate::Error::Usage) if the object is not a dataset, `Unsupported` for a virtual dataset, and
     /// any error of reading the messages of the dataset. External files must be allowed by
     /// [`OpenOptions::external`](crate::OpenOptions::external).
-    pub fn open_dataset(&mut self, path: &str) -> Result<DatasetWriter<'_>> {
+    pub fn open_dataset(&mut self, path: &(impl AsName + ?Sized)) -> Result<DatasetWriter<'_>> {
         let id = self.id(path)?;
         let loaded = self.tree.load_dataset(id);
-        self.tree.within(Some(path), loaded)?;
-        Ok(DatasetWriter::new(&mut self.tree, id)?.named(path))
+        self.tree.along(path.name_bytes(), loaded)?;
+        Ok(DatasetWriter::new(&mut self.tree, id)?.named(shown(path)))
     }
 
     /// Works like [`open_dataset`](Self::open_dataset), for a dataset that [`id`](Self::id) has found before.

@@ -17,6 +17,7 @@ pub use object::ObjectWriter;
 pub use options::EditOptions;
 
 use crate::api::file::File;
+use crate::api::named::AsName;
 use crate::api::writer::value::{self, Value};
 use crate::api::writer::{DatasetBuilder, GroupWriter, Writer};
 use crate::change::tree::{Settings, Tree};
@@ -270,7 +271,7 @@ impl Editor {
     ///
     /// # Errors
     /// Returns [`Error::Usage`] if the path names something else, and any error of reading the groups along the path.
-    pub fn group(&mut self, path: &str) -> Result<GroupWriter<'_>> {
+    pub fn group(&mut self, path: &(impl AsName + ?Sized)) -> Result<GroupWriter<'_>> {
         self.root().into_group(path)
     }
 
@@ -338,7 +339,7 @@ impl Editor {
     /// assert_eq!(File::open(&path)?.dataset("surface/pressure")?.read::<f64>()?, [1013.0, 1012.5]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
-    pub fn dataset(&mut self, path: &str) -> DatasetBuilder<'_> {
+    pub fn dataset(&mut self, path: &(impl AsName + ?Sized)) -> DatasetBuilder<'_> {
         DatasetBuilder::new(&mut self.tree, ObjectId::ROOT, path)
     }
 
@@ -364,7 +365,7 @@ impl Editor {
     /// # Errors
     /// Returns [`Error::NotFound`], [`Error::Usage`] if the path leads to another file, and any error of reading the
     /// groups along the path.
-    pub fn object(&mut self, path: &str) -> Result<ObjectWriter<'_>> {
+    pub fn object(&mut self, path: &(impl AsName + ?Sized)) -> Result<ObjectWriter<'_>> {
         let id = self.id(path)?;
         Ok(ObjectWriter::new(&mut self.tree, id))
     }
@@ -391,8 +392,8 @@ impl Editor {
     ///
     /// # Errors
     /// Returns the errors of [`object`](Self::object).
-    pub fn id(&mut self, path: &str) -> Result<ObjectId> {
-        self.tree.find(ObjectId::ROOT, path)
+    pub fn id(&mut self, path: &(impl AsName + ?Sized)) -> Result<ObjectId> {
+        self.tree.find(ObjectId::ROOT, path.name_bytes())
     }
 
     /// Returns a reference to an object, which can be stored in elements and attributes.
@@ -447,8 +448,13 @@ impl Editor {
     ///
     /// # Errors
     /// Returns [`Error::Usage`] if the object does not belong to this file, or the format cannot store the attribute.
-    pub fn attribute(&mut self, object: ObjectId, name: &str, value: impl Value) -> Result<()> {
-        let attribute = value::attribute(&mut self.tree, name, value)?;
+    pub fn attribute(
+        &mut self,
+        object: ObjectId,
+        name: &(impl AsName + ?Sized),
+        value: impl Value,
+    ) -> Result<()> {
+        let attribute = value::attribute(&mut self.tree, name.name_bytes(), value)?;
         self.tree.attribute(object, attribute)
     }
 
@@ -475,8 +481,8 @@ impl Editor {
     /// # Errors
     /// Returns [`Error::NotFound`], and `Malformed` if the group has links that cannot be read, because they would be
     /// lost.
-    pub fn unlink(&mut self, path: &str) -> Result<()> {
-        self.tree.unlink(ObjectId::ROOT, path)
+    pub fn unlink(&mut self, path: &(impl AsName + ?Sized)) -> Result<()> {
+        self.tree.unlink(ObjectId::ROOT, path.name_bytes())
     }
 
     /// Moves or renames the link at `path`. Missing groups of the new path are created. The object itself stays where
@@ -502,8 +508,8 @@ impl Editor {
     /// # Errors
     /// Returns the errors of [`unlink`](Self::unlink), and [`Error::Usage`] if the new name exists already, is not a
     /// valid name, or lies inside the object that is moved.
-    pub fn move_link(&mut self, path: &str, to: &str) -> Result<()> {
-        self.tree.move_link(ObjectId::ROOT, path, to)
+    pub fn move_link(&mut self, path: &(impl AsName + ?Sized), to: &(impl AsName + ?Sized)) -> Result<()> {
+        self.tree.move_link(ObjectId::ROOT, path.name_bytes(), to.name_bytes())
     }
 
     /// Writes all changes since the last commit to the file, with [`Flush::Ordered`].

@@ -3,6 +3,7 @@
 use sciformats_core::{Error, Result};
 
 use crate::api::editor::Editor;
+use crate::api::named::AsName;
 use crate::api::writer::object_methods;
 use crate::change::tree::Tree;
 use crate::object::id::ObjectId;
@@ -30,12 +31,12 @@ impl Editor {
     /// # Errors
     /// Returns [`Error::Usage`] if the path leads through an object that is not a group, or to another file, and any
     /// error of reading groups.
-    pub fn has_link(&mut self, path: &str) -> Result<bool> {
-        let (group, name) = match self.tree.holder(ObjectId::ROOT, path) {
+    pub fn has_link(&mut self, path: &(impl AsName + ?Sized)) -> Result<bool> {
+        let (group, name) = match self.tree.holder(ObjectId::ROOT, path.name_bytes()) {
             Err(Error::NotFound { .. }) => return Ok(false),
             found => found?,
         };
-        Ok(self.tree.member(group, name.as_bytes())?.is_some())
+        Ok(self.tree.member(group, name)?.is_some())
     }
 }
 

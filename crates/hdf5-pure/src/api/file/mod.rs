@@ -18,6 +18,7 @@ pub use crate::api::file::walk::Walk;
 use crate::api::attribute::Attribute;
 use crate::api::dataset::Dataset;
 use crate::api::group::Group;
+use crate::api::named::{AsName, shown};
 use crate::file::open::Opened;
 use crate::file::options::OpenOptions;
 use crate::group::path::{self, Found};
@@ -207,9 +208,10 @@ impl File {
     ///
     /// # Errors
     /// Returns [`Error::NotFound`] with similar paths that exist, and any error of reading the groups along the path.
-    pub fn object(&self, path: &str) -> Result<Node> {
-        let found = self.follow(self.0.root, path.as_bytes(), 0).within(self.path(), Some(path))?;
-        Ok(found.named(self, Some("/"), path))
+    pub fn object(&self, path: &(impl AsName + ?Sized)) -> Result<Node> {
+        let shown = shown(path);
+        let found = self.follow(self.0.root, path.name_bytes(), 0).within(self.path(), Some(&shown))?;
+        Ok(found.named(self, Some("/"), &shown))
     }
 
     pub(crate) fn follow(&self, from: Address, path: &[u8], depth: usize) -> Result<Node> {
@@ -245,8 +247,8 @@ impl File {
     ///
     /// # Errors
     /// Returns the errors of [`object`](Self::object), and [`Error::WrongType`] if the object is not a group.
-    pub fn group(&self, path: &str) -> Result<Group> {
-        self.object(path)?.into_group(path)
+    pub fn group(&self, path: &(impl AsName + ?Sized)) -> Result<Group> {
+        self.object(path)?.into_group(&shown(path))
     }
 
     /// Returns the dataset at `path`.
@@ -265,8 +267,8 @@ impl File {
     ///
     /// # Errors
     /// Returns the errors of [`object`](Self::object), and [`Error::WrongType`] if the object is not a dataset.
-    pub fn dataset(&self, path: &str) -> Result<Dataset> {
-        self.object(path)?.into_dataset(path)
+    pub fn dataset(&self, path: &(impl AsName + ?Sized)) -> Result<Dataset> {
+        self.object(path)?.into_dataset(&shown(path))
     }
 
     /// Returns the object whose header is at `address`.
@@ -417,8 +419,9 @@ impl File {
     ///
     /// # Errors
     /// Returns [`Error::NotFound`], and any error of reading.
-    pub fn attribute_at(&self, address: Address, name: &str) -> Result<Attribute> {
-        self.find_attribute(address, name)?.ok_or_else(|| Error::not_found("attribute", name))
+    pub fn attribute_at(&self, address: Address, name: &(impl AsName + ?Sized)) -> Result<Attribute> {
+        let found = self.find_attribute(address, name.name_bytes())?;
+        found.ok_or_else(|| Error::not_found("attribute", shown(name)))
     }
 
     /// Returns the names of the attributes of the object at `address` in no particular order, or `None` if it has more
@@ -444,9 +447,9 @@ impl File {
         self.opened().attempts(names).within(self.path(), None)
     }
 
-    pub(crate) fn find_attribute(&self, address: Address, name: &str) -> Result<Option<Attribute>> {
+    pub(crate) fn find_attribute(&self, address: Address, name: &[u8]) -> Result<Option<Attribute>> {
         let context = &self.opened().context;
-        let find = || attributes::find(context, &Object::read(context, address)?, name.as_bytes());
+        let find = || attributes::find(context, &Object::read(context, address)?, name);
         let found = self.opened().attempts(find).within(self.path(), None)?;
         Ok(found.map(|found| Attribute::new(self.clone(), found)))
     }

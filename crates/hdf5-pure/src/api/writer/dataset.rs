@@ -2,6 +2,7 @@
 
 use sciformats_core::{Conversion, Error, Result, Slab};
 
+use crate::api::named::AsName;
 use crate::api::writer::filters::Filters;
 use crate::api::writer::layout::ChunkIndex;
 use crate::api::writer::value::{self, Value};
@@ -34,7 +35,7 @@ use crate::value::store::{self, Encoder, Store};
 pub struct DatasetBuilder<'w> {
     pub(super) tree: &'w mut Tree,
     pub(super) parent: ObjectId,
-    pub(super) path: String,
+    pub(super) path: Name,
     pub(super) shape: Option<Vec<u64>>,
     pub(super) maximum: Option<Vec<Option<u64>>>,
     pub(super) place: Place,
@@ -65,7 +66,7 @@ pub(super) enum Place {
     Contiguous,
     Compact,
     Chunked(Option<Vec<u64>>),
-    External(Vec<(String, u64, Option<u64>)>),
+    External(Vec<(Name, u64, Option<u64>)>),
     Virtual(Vec<Mapping>),
 }
 
@@ -76,11 +77,11 @@ impl std::fmt::Debug for DatasetBuilder<'_> {
 }
 
 impl<'w> DatasetBuilder<'w> {
-    pub(crate) fn new(tree: &'w mut Tree, parent: ObjectId, path: &str) -> Self {
+    pub(crate) fn new(tree: &'w mut Tree, parent: ObjectId, path: &(impl AsName + ?Sized)) -> Self {
         Self {
             tree,
             parent,
-            path: path.to_owned(),
+            path: path.name_bytes().into(),
             shape: None,
             maximum: None,
             place: Place::Chosen,
@@ -222,8 +223,11 @@ impl<'w> DatasetBuilder<'w> {
     /// assert_eq!(File::open_with(&path, &options)?.dataset("image")?.read::<u8>()?, [10, 20, 30, 40]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
-    pub fn external<'f>(mut self, files: impl IntoIterator<Item = (&'f str, u64, Option<u64>)>) -> Self {
-        let files = files.into_iter().map(|(name, offset, size)| (name.to_owned(), offset, size));
+    pub fn external<'f, N: AsName + ?Sized + 'f>(
+        mut self,
+        files: impl IntoIterator<Item = (&'f N, u64, Option<u64>)>,
+    ) -> Self {
+        let files = files.into_iter().map(|(name, offset, size)| (name.name_bytes().into(), offset, size));
         self.place = Place::External(files.collect());
         self
     }
@@ -246,7 +250,14 @@ impl<'w> DatasetBuilder<'w> {
     /// assert_eq!(file.dataset("week")?.read::<f32>()?, [281.5, 282.0, 280.0, 280.5]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
-    pub fn map(mut self, file: &str, dataset: &str, source: &Slab, target: &Slab) -> Self {
+    pub fn map(
+        mut self,
+        file: &(impl AsName + ?Sized),
+        dataset: &(impl AsName + ?Sized),
+        source: &Slab,
+        target: &Slab,
+    ) -> Self {
+        let (file, dataset) = (file.name_bytes(), dataset.name_bytes());
         if source.len() != target.len() || file.is_empty() || dataset.is_empty() {
             self.fail(Error::usage(
                 "mapping",
@@ -645,8 +656,8 @@ impl<'w> DatasetBuilder<'w> {
     /// assert_eq!(file.dataset("temperature")?.attribute("valid range")?.read::<f64>()?, [250.0, 320.0]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
-    pub fn attribute(mut self, name: &str, value: impl Value) -> Self {
-        match value::attribute(self.tree, name, value) {
+    pub fn attribute(mut self, name: &(impl AsName + ?Sized), value: impl Value) -> Self {
+        match value::attribute(self.tree, name.name_bytes(), value) {
             Ok(attribute) => self.attributes.push(attribute),
             Err(error) => self.fail(error),
         }
@@ -665,8 +676,8 @@ impl<'w> DatasetBuilder<'w> {
     /// assert_eq!(info.comment, Some("two metres above the ground".into()));
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
-    pub fn comment(mut self, text: &str) -> Self {
-        match value::comment(text) {
+    pub fn comment(mut self, text: &(impl AsName + ?Sized)) -> Self {
+        match value::comment(text.name_bytes()) {
             Ok(comment) => self.comment = Some(comment),
             Err(error) => self.fail(error),
         }

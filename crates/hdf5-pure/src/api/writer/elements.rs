@@ -6,6 +6,7 @@ use sciformats_core::storage::zeroed;
 use sciformats_core::{Conversion, Error, IntoSelection, Range, Result, Slab};
 
 use crate::api::dataset::part_of_chunk;
+use crate::api::named::AsName;
 use crate::api::writer::value::{self, Value};
 use crate::change::tree::Tree;
 use crate::chunk::too_large;
@@ -522,8 +523,8 @@ impl<'w> DatasetWriter<'w> {
     ///
     /// # Errors
     /// Returns [`Error::Usage`] if the format cannot store the attribute.
-    pub fn attribute(&mut self, name: &str, value: impl Value) -> Result<&mut Self> {
-        let attribute = value::attribute(self.tree, name, value)?;
+    pub fn attribute(&mut self, name: &(impl AsName + ?Sized), value: impl Value) -> Result<&mut Self> {
+        let attribute = value::attribute(self.tree, name.name_bytes(), value)?;
         self.tree.attribute(self.id, attribute)?;
         Ok(self)
     }

@@ -4,6 +4,7 @@ mod client_data;
 
 use sciformats_core::{Error, Fault, Result};
 
+use crate::spec::Name;
 use crate::spec::message::datatype::Class;
 use crate::spec::message::filter_pipeline::{FilterDescription, MAX_FILTER_NAME, MAX_FILTERS, Pipeline};
 
@@ -106,6 +107,12 @@ enum Request {
         codec: BloscCodec,
         level: u8,
         shuffle: BloscShuffle,
+    },
+    /// A filter that is optional or mandatory, and has a name, as another file says.
+    Described {
+        request: Box<Request>,
+        optional: bool,
+        name: Option<Name>,
     },
     /// A filter whose values are complete.
     Custom(FilterDescription),
@@ -489,6 +496,33 @@ impl Filters {
         Self { requests: pipeline.filters.iter().cloned().map(Request::Custom).collect(), wrong: None }
     }
 
+    /// Makes the last filter optional or mandatory, and gives it the name, as `filter` has them in another file. If an optional filter
+    /// cannot be applied to a chunk, the chunk is stored without it.
+    ///
+    /// ```
+    /// use hdf5_pure::filters::Filters;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("old").chunks([100]).filters(Filters::new().custom(32000, Vec::new())).write(&[7u8; 200])?;
+    /// let old = File::from_bytes(file.into_bytes()?)?.dataset("old")?;
+    /// let mandatory = &old.filters()?.filters[0];
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("new").chunks([50]).filters(Filters::new().lzf().described_as(mandatory)).write(&[7u8; 200])?;
+    /// let new = File::from_bytes(file.into_bytes()?)?.dataset("new")?;
+    /// assert!(!new.filters()?.filters[0].optional);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn described_as(mut self, filter: &FilterDescription) -> Self {
+        if let Some(request) = self.requests.pop() {
+            let (request, name) = (Box::new(request), filter.name.clone());
+            self.requests.push(Request::Described { request, optional: filter.optional, name });
+        }
+        self
+    }
+
     /// Returns the pipeline for the chunks of a dataset.
     ///
     /// # Errors
@@ -568,6 +602,10 @@ fn describe(request: &Request, of: Filtered<'_>) -> Result<FilterDescription> {
             (*id, true, vec![revision, format, element, of.bytes()?, level, *shuffle as u32, codec])
         }
         Request::Custom(filter) => return Ok(filter.clone()),
+        Request::Described { request, optional, name } => {
+            let filter = describe(request, of)?;
+            return Ok(FilterDescription { optional: *optional, name: name.clone(), ..filter });
+        }
         Request::Asked(filter) | Request::Suitable(filter) => {
             let values = configured(filter, of)
                 .map_err(|fault| Error::usage("filter", format!("{}: {fault}", filter.id)))?;

@@ -2,6 +2,7 @@
 
 use sciformats_core::{Error, Result};
 
+use crate::api::named::{AsName, shown};
 use crate::api::writer::dataset::DatasetBuilder;
 use crate::api::writer::object::object_methods;
 use crate::api::writer::value;
@@ -40,8 +41,8 @@ impl<'w> GroupWriter<'w> {
         Self { tree, id }
     }
 
-    pub(crate) fn into_group(self, path: &str) -> Result<Self> {
-        let id = self.tree.group_at(self.id, path)?;
+    pub(crate) fn into_group(self, path: &(impl AsName + ?Sized)) -> Result<Self> {
+        let id = self.tree.group_at(self.id, path.name_bytes())?;
         Ok(Self { tree: self.tree, id })
     }
 
@@ -64,7 +65,7 @@ impl<'w> GroupWriter<'w> {
     ///
     /// # Errors
     /// Returns [`Error::Usage`](crate::Error::Usage) if the path names something else.
-    pub fn group(&mut self, path: &str) -> Result<GroupWriter<'_>> {
+    pub fn group(&mut self, path: &(impl AsName + ?Sized)) -> Result<GroupWriter<'_>> {
         GroupWriter { tree: self.tree, id: self.id }.into_group(path)
     }
 
@@ -81,7 +82,7 @@ impl<'w> GroupWriter<'w> {
     /// assert_eq!(file.dataset("surface/pressure")?.read::<f64>()?, [1013.0, 1012.5]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
-    pub fn dataset(&mut self, path: &str) -> DatasetBuilder<'_> {
+    pub fn dataset(&mut self, path: &(impl AsName + ?Sized)) -> DatasetBuilder<'_> {
         DatasetBuilder::new(self.tree, self.id, path)
     }
 
@@ -99,7 +100,7 @@ impl<'w> GroupWriter<'w> {
     /// assert_eq!(file.dataset("surface/temperature")?.shape(), [2]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
-    pub fn into_dataset(self, path: &str) -> DatasetBuilder<'w> {
+    pub fn into_dataset(self, path: &(impl AsName + ?Sized)) -> DatasetBuilder<'w> {
         DatasetBuilder::new(self.tree, self.id, path)
     }
 
@@ -124,8 +125,8 @@ impl<'w> GroupWriter<'w> {
     ///
     /// # Errors
     /// Returns [`Error::NotFound`](crate::Error::NotFound).
-    pub fn unlink(&mut self, path: &str) -> Result<&mut Self> {
-        self.tree.unlink(self.id, path)?;
+    pub fn unlink(&mut self, path: &(impl AsName + ?Sized)) -> Result<&mut Self> {
+        self.tree.unlink(self.id, path.name_bytes())?;
         Ok(self)
     }
 
@@ -151,8 +152,12 @@ impl<'w> GroupWriter<'w> {
     /// # Errors
     /// Returns [`Error::NotFound`](crate::Error::NotFound), and [`Error::Usage`](crate::Error::Usage) if the new name
     /// exists already or is not a valid name.
-    pub fn move_link(&mut self, path: &str, to: &str) -> Result<&mut Self> {
-        self.tree.move_link(self.id, path, to)?;
+    pub fn move_link(
+        &mut self,
+        path: &(impl AsName + ?Sized),
+        to: &(impl AsName + ?Sized),
+    ) -> Result<&mut Self> {
+        self.tree.move_link(self.id, path.name_bytes(), to.name_bytes())?;
         Ok(self)
     }
 
@@ -172,7 +177,7 @@ impl<'w> GroupWriter<'w> {
     /// # Errors
     /// Returns [`Error::Usage`](crate::Error::Usage) if the name exists already or is not a valid name, or the object
     /// does not belong to this file.
-    pub fn hard_link(&mut self, path: &str, object: ObjectId) -> Result<&mut Self> {
+    pub fn hard_link(&mut self, path: &(impl AsName + ?Sized), object: ObjectId) -> Result<&mut Self> {
         self.link(path, Destination::Object(object))
     }
 
@@ -191,7 +196,12 @@ impl<'w> GroupWriter<'w> {
     ///
     /// # Errors
     /// Returns the errors of [`hard_link`](Self::hard_link).
-    pub fn soft_link(&mut self, path: &str, target: &str) -> Result<&mut Self> {
+    pub fn soft_link(
+        &mut self,
+        path: &(impl AsName + ?Sized),
+        target: &(impl AsName + ?Sized),
+    ) -> Result<&mut Self> {
+        let target = target.name_bytes();
         value::link_value("soft link", &[target])?;
         self.link(path, Destination::Soft(target.into()))
     }
@@ -212,7 +222,13 @@ impl<'w> GroupWriter<'w> {
     ///
     /// # Errors
     /// Returns the errors of [`hard_link`](Self::hard_link).
-    pub fn external_link(&mut self, path: &str, file: &str, target: &str) -> Result<&mut Self> {
+    pub fn external_link(
+        &mut self,
+        path: &(impl AsName + ?Sized),
+        file: &(impl AsName + ?Sized),
+        target: &(impl AsName + ?Sized),
+    ) -> Result<&mut Self> {
+        let (file, target) = (file.name_bytes(), target.name_bytes());
         value::link_value("external link", &[file, target])?;
         self.link(path, Destination::External { file: file.into(), path: target.into() })
     }
@@ -234,7 +250,7 @@ impl<'w> GroupWriter<'w> {
     /// # Errors
     /// Returns the errors of [`hard_link`](Self::hard_link), and [`Error::Usage`](crate::Error::Usage) for another
     /// class or for data of 64 KiB or more.
-    pub fn user_link(&mut self, path: &str, class: u8, data: &[u8]) -> Result<&mut Self> {
+    pub fn user_link(&mut self, path: &(impl AsName + ?Sized), class: u8, data: &[u8]) -> Result<&mut Self> {
         if class < 65 || data.len() > 65_000 {
             return Err(Error::usage(
                 "link",
@@ -244,9 +260,9 @@ impl<'w> GroupWriter<'w> {
         self.link(path, Destination::User { class, data: data.to_vec() })
     }
 
-    fn link(&mut self, path: &str, to: Destination) -> Result<&mut Self> {
-        let (group, name) = self.tree.parent(self.id, path)?;
-        self.tree.link(group, &name, to)?;
+    fn link(&mut self, path: &(impl AsName + ?Sized), to: Destination) -> Result<&mut Self> {
+        let (group, name) = self.tree.parent(self.id, path.name_bytes())?;
+        self.tree.link(group, name, to)?;
         Ok(self)
     }
 
@@ -268,11 +284,19 @@ impl<'w> GroupWriter<'w> {
     /// # Errors
     /// Returns [`Error::Usage`](crate::Error::Usage) if there is no such link, and
     /// [`Error::Unsupported`](crate::Error::Unsupported) for a link that an edited file already has.
-    pub fn link_character_set(&mut self, name: &str, characters: CharacterSet) -> Result<&mut Self> {
-        if self.tree.member(self.id, name.as_bytes())?.is_none() {
-            return Err(crate::Error::usage("name", format!("{name:?} does not exist in the group")));
+    pub fn link_character_set(
+        &mut self,
+        name: &(impl AsName + ?Sized),
+        characters: CharacterSet,
+    ) -> Result<&mut Self> {
+        let bytes = name.name_bytes();
+        if self.tree.member(self.id, bytes)?.is_none() {
+            return Err(crate::Error::usage(
+                "name",
+                format!("{:?} does not exist in the group", shown(name)),
+            ));
         }
-        if let Some(member) = self.tree.group_mut(self.id)?.get_mut(name.as_bytes())
+        if let Some(member) = self.tree.group_mut(self.id)?.get_mut(bytes)
             && member.message.is_none()
         {
             member.utf8 = Some(characters == CharacterSet::Utf8);
@@ -298,8 +322,8 @@ impl<'w> GroupWriter<'w> {
     /// # Errors
     /// Returns [`Error::Usage`](crate::Error::Usage) if the name exists already or is not a valid name, or the bound of
     /// the file does not allow the datatype.
-    pub fn commit(&mut self, path: &str, datatype: &Datatype) -> Result<ObjectId> {
+    pub fn commit(&mut self, path: &(impl AsName + ?Sized), datatype: &Datatype) -> Result<ObjectId> {
         let datatype = self.tree.datatype(datatype)?;
-        self.tree.insert(self.id, path, Kind::Datatype(datatype))
+        self.tree.insert(self.id, path.name_bytes(), Kind::Datatype(datatype))
     }
 }

@@ -16,6 +16,7 @@ use crate::dataset::write::{Data, Dataset};
 use crate::heap::local;
 use crate::object::bound::Bound;
 use crate::object::id::ObjectId;
+use crate::spec::Name;
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::Datatype;
 use crate::spec::message::external_files::{ExternalFiles, Slot};
@@ -244,12 +245,12 @@ impl<'w> DatasetBuilder<'w> {
         if implicit {
             dataset.allocate_chunks(&mut self.tree.output)?;
         }
-        let id = self.tree.insert(self.parent, &self.path, Kind::Dataset(Box::new(dataset)))?;
+        let id = self.tree.insert(self.parent, self.path.as_bytes(), Kind::Dataset(Box::new(dataset)))?;
         for attribute in self.attributes {
             self.tree.attribute(id, attribute)?;
         }
         self.tree.object_mut(id)?.comment = self.comment;
-        Ok(DatasetWriter::new(self.tree, id)?.with_conversion(self.conversion).named(self.path))
+        Ok(DatasetWriter::new(self.tree, id)?.with_conversion(self.conversion).named(self.path.to_text()))
     }
 
     fn fill_value(&mut self, datatype: &Datatype) -> Result<Fill> {
@@ -307,13 +308,13 @@ impl<'w> DatasetBuilder<'w> {
         self.chunked(dimensions, maximum, chunks, (datatype, filtered))
     }
 
-    fn external_files(&mut self, files: Vec<(String, u64, Option<u64>)>) -> Result<Data> {
+    fn external_files(&mut self, files: Vec<(Name, u64, Option<u64>)>) -> Result<Data> {
         let mut heap = vec![0; 8]; // the empty name
         let wrong = |problem: &'static str| Err(Error::usage("external files", problem));
         if files.is_empty() || files.len() > usize::from(u16::MAX) {
             return wrong("must be at least one and at most 65,535");
         }
-        if files.iter().any(|(name, ..)| name.is_empty() || name.contains('\0')) {
+        if files.iter().any(|(name, ..)| name.as_bytes().is_empty() || name.as_bytes().contains(&0)) {
             return wrong("include a name that is empty or contains a NUL character");
         }
         let slots = files

@@ -18,6 +18,7 @@ use std::path::Path;
 use sciformats_core::storage::{Durability, Replacement};
 use sciformats_core::{Error, Result};
 
+use crate::api::named::AsName;
 use crate::change::tree::{Kind, Settings, Tree};
 use crate::object::creation::CreationProperties;
 use crate::object::id::ObjectId;
@@ -247,7 +248,7 @@ impl Writer {
     ///
     /// # Errors
     /// Returns [`Error::Usage`] if the path names something else.
-    pub fn group(&mut self, path: &str) -> Result<GroupWriter<'_>> {
+    pub fn group(&mut self, path: &(impl AsName + ?Sized)) -> Result<GroupWriter<'_>> {
         self.root().into_group(path)
     }
 
@@ -263,7 +264,7 @@ impl Writer {
     /// assert_eq!(file.dataset("surface/temperature")?.shape(), [2, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
-    pub fn dataset(&mut self, path: &str) -> DatasetBuilder<'_> {
+    pub fn dataset(&mut self, path: &(impl AsName + ?Sized)) -> DatasetBuilder<'_> {
         DatasetBuilder::new(&mut self.tree, ObjectId::ROOT, path)
     }
 
@@ -306,8 +307,13 @@ impl Writer {
     ///
     /// # Errors
     /// Returns [`Error::Usage`] if the object does not belong to this file, or the format cannot store the attribute.
-    pub fn attribute(&mut self, object: ObjectId, name: &str, value: impl Value) -> Result<()> {
-        let attribute = value::attribute(&mut self.tree, name, value)?;
+    pub fn attribute(
+        &mut self,
+        object: ObjectId,
+        name: &(impl AsName + ?Sized),
+        value: impl Value,
+    ) -> Result<()> {
+        let attribute = value::attribute(&mut self.tree, name.name_bytes(), value)?;
         self.tree.attribute(object, attribute)
     }
 
@@ -327,8 +333,8 @@ impl Writer {
     ///
     /// # Errors
     /// Returns [`Error::Usage`] if the object does not belong to this file, or the comment contains a NUL character.
-    pub fn comment(&mut self, object: ObjectId, text: &str) -> Result<()> {
-        self.tree.comment(object, text)
+    pub fn comment(&mut self, object: ObjectId, text: &(impl AsName + ?Sized)) -> Result<()> {
+        self.tree.comment(object, text.name_bytes())
     }
 
     /// Returns a reference to an object, which can be stored in elements and attributes.

@@ -48,10 +48,10 @@ macro_rules! object_methods {
         /// object has attributes that cannot be read, because they would be lost.
         pub fn attribute(
             &mut self,
-            name: &str,
+            name: &(impl $crate::AsName + ?Sized),
             value: impl $crate::api::writer::value::Value,
         ) -> sciformats_core::Result<&mut Self> {
-            let attribute = $crate::api::writer::value::attribute(self.tree, name, value)?;
+            let attribute = $crate::api::writer::value::attribute(self.tree, name.name_bytes(), value)?;
             self.tree.attribute(self.id, attribute)?;
             Ok(self)
         }
@@ -77,8 +77,8 @@ macro_rules! object_methods {
         ///
         /// # Errors
         /// Returns [`Error::NotFound`](crate::Error::NotFound), and the errors of [`attribute`](Self::attribute).
-        pub fn remove_attribute(&mut self, name: &str) -> sciformats_core::Result<&mut Self> {
-            self.tree.remove_attribute(self.id, name)?;
+        pub fn remove_attribute(&mut self, name: &(impl $crate::AsName + ?Sized)) -> sciformats_core::Result<&mut Self> {
+            self.tree.remove_attribute(self.id, name.name_bytes())?;
             Ok(self)
         }
 
@@ -104,8 +104,8 @@ macro_rules! object_methods {
         /// # Errors
         /// Returns [`Error::NotFound`](crate::Error::NotFound), [`Error::Usage`](crate::Error::Usage) if the new name
         /// exists already or is not a valid name, and the errors of [`attribute`](Self::attribute).
-        pub fn rename_attribute(&mut self, name: &str, to: &str) -> sciformats_core::Result<&mut Self> {
-            self.tree.rename_attribute(self.id, name, to)?;
+        pub fn rename_attribute(&mut self, name: &(impl $crate::AsName + ?Sized), to: &(impl $crate::AsName + ?Sized)) -> sciformats_core::Result<&mut Self> {
+            self.tree.rename_attribute(self.id, name.name_bytes(), to.name_bytes())?;
             Ok(self)
         }
 
@@ -130,8 +130,8 @@ macro_rules! object_methods {
         ///
         /// # Errors
         /// Returns [`Error::Usage`](crate::Error::Usage) if the text contains a NUL character.
-        pub fn comment(&mut self, text: &str) -> sciformats_core::Result<&mut Self> {
-            self.tree.comment(self.id, text)?;
+        pub fn comment(&mut self, text: &(impl $crate::AsName + ?Sized)) -> sciformats_core::Result<&mut Self> {
+            self.tree.comment(self.id, text.name_bytes())?;
             Ok(self)
         }
     };

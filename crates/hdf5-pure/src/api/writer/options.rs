@@ -5,7 +5,7 @@ use sciformats_core::{Error, Result};
 use crate::filter::Registry;
 use crate::object::bound::Bound;
 use crate::spec::btree_v1::BtreeK;
-use crate::spec::message::file_space_info::FileSpaceInfo;
+use crate::spec::message::file_space_info::{FileSpaceInfo, PAGE};
 
 /// Options of creating a file.
 ///
@@ -45,6 +45,8 @@ pub struct CreateOptions {
     pub file_space: FileSpace,
     /// The smallest number of free bytes in a row that such programs keep track of; 1 if this is `None`.
     pub free_space_threshold: Option<u64>,
+    /// See [`with_stated_page_size`](Self::with_stated_page_size).
+    pub stated_page_size: Option<u64>,
     /// The sizes of nodes of version 1 B-trees.
     pub btree_k: BtreeK,
     /// The version of the superblock. If this is `None`, it follows from the bound.
@@ -213,6 +215,23 @@ impl CreateOptions {
         Self { free_space_threshold: Some(bytes), ..self }
     }
 
+    /// Sets the size of pages that the file states although it does not allocate space in pages. It has no effect on
+    /// [`FileSpace::Paged`]. The default is 4096, as in files that state nothing.
+    ///
+    /// ```
+    /// use hdf5_pure::options::FileSpace;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let options = CreateOptions::default().with_file_space(FileSpace::Aggregated).with_stated_page_size(8192);
+    /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
+    /// assert_eq!(file.file_space().and_then(|info| info.page_size), Some(8192));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_stated_page_size(self, bytes: u64) -> Self {
+        Self { stated_page_size: Some(bytes), ..self }
+    }
+
     /// Sets the version of the superblock, from 0 to 3. A file gets a later version if this one cannot store something: how
     /// free space is managed needs version 2, and the size of the nodes of chunk B-trees needs version 1.
     ///
@@ -270,18 +289,20 @@ impl FileSpace {
     pub(super) fn info(self, options: &CreateOptions) -> Result<Option<FileSpaceInfo>> {
         let wrong = |problem: &'static str| Err(Error::usage("file space", problem));
         let threshold = options.free_space_threshold.unwrap_or(1);
+        let stated = options.stated_page_size.filter(|size| *size != PAGE);
         let (strategy, persist, page_size) = match self {
-            Self::Untracked if threshold == 1 => return Ok(None),
-            Self::Untracked => (0, false, None),
-            Self::Tracked => (0, true, None),
+            Self::Untracked if threshold == 1 && stated.is_none() => return Ok(None),
+            Self::Untracked => (0, false, stated),
+            Self::Tracked => (0, true, stated),
             Self::Paged { size, tracked } => (FileSpaceInfo::PAGES, tracked, Some(size)),
-            Self::Aggregated => (2, false, None),
-            Self::AppendOnly => (3, false, None),
+            Self::Aggregated => (2, false, stated),
+            Self::AppendOnly => (3, false, stated),
         };
-        if page_size.is_some_and(|size| !(512..=1 << 30).contains(&size)) {
+        let paged = page_size.filter(|_| strategy == FileSpaceInfo::PAGES);
+        if paged.is_some_and(|size| !(512..=1 << 30).contains(&size)) {
             return wrong("needs a page size of at least 512 bytes and at most 1 GiB");
         }
-        if page_size.is_some_and(|size| !(options.user_block.len() as u64).is_multiple_of(size)) {
+        if paged.is_some_and(|size| !(options.user_block.len() as u64).is_multiple_of(size)) {
             return wrong("needs a page size that divides the size of the user block");
         }
         let managers = if persist { vec![None; 12] } else { Vec::new() };

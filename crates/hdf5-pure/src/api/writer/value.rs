@@ -8,11 +8,11 @@ use sciformats_core::{Conversion, Error, Result};
 use crate::change::tree::Tree;
 use crate::object::attributes::Attribute;
 use crate::object::id::ObjectId;
-use crate::spec::Name;
 use crate::spec::message::attribute::NewAttribute;
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::{CharacterSet, Datatype};
 use crate::spec::message::shared::Shared;
+use crate::spec::{Name, is_utf8};
 use crate::value::references::{Reference, RegionReference, StandardReference};
 use crate::value::store::{Encoder, Store, encoded, refuse_indirect};
 
@@ -246,9 +246,9 @@ impl Value for Raw<'_> {
 }
 
 /// Builds the attribute message of a value.
-pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Result<Attribute> {
+pub(crate) fn attribute(tree: &mut Tree, name: &[u8], value: impl Value) -> Result<Attribute> {
     let (committed, maximum) = (value.committed(), value.max_shape());
-    let utf8 = value.character_set().map_or(!name.is_ascii(), |set| set == CharacterSet::Utf8);
+    let utf8 = value.character_set().map_or_else(|| is_utf8(name), |set| set == CharacterSet::Utf8);
     let ((datatype, shape), mut data) = encoded(tree.elsewhere(), |to| value.store(to))?;
     let bound = tree.settings.bound;
     let datatype = bound.datatype(&datatype, tree.output.sizes)?;
@@ -290,7 +290,7 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
         ));
     }
     let new = NewAttribute {
-        name: name.as_bytes(),
+        name,
         utf8,
         datatype: &types,
         shared_datatype: committed.is_some(),
@@ -299,21 +299,21 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
         data: &data,
     };
     new.encode(&mut message, version)?;
-    Ok(Attribute { name: name.as_bytes().into(), message, committed, creation_order: None, shared: None })
+    Ok(Attribute { name: name.into(), message, committed, creation_order: None, shared: None })
 }
 
 /// Checks a comment and returns it in its stored form.
-pub(crate) fn comment(text: &str) -> Result<Name> {
-    if text.contains('\0') {
+pub(crate) fn comment(text: &[u8]) -> Result<Name> {
+    if text.contains(&0) {
         return Err(Error::usage("comment", "contains a NUL character"));
     }
     Ok(text.into())
 }
 
 /// Checks the parts of a link's value.
-pub(crate) fn link_value(what: &'static str, parts: &[&str]) -> Result<()> {
+pub(crate) fn link_value(what: &'static str, parts: &[&[u8]]) -> Result<()> {
     let len: usize = parts.iter().map(|part| part.len() + 1).sum();
-    if parts.iter().any(|part| part.is_empty() || part.contains('\0')) || len > 65_000 {
+    if parts.iter().any(|part| part.is_empty() || part.contains(&0)) || len > 65_000 {
         return Err(Error::usage(
             what,
             "has a target that is empty, contains a NUL character or is too long",

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sciformats_core::Result;
 
 use crate::dataset::read::{Content, Storage};
-use crate::dataset::virtual_layout::{Nesting, Source, Sources, mappings, numbered, unlimited};
+use crate::dataset::virtual_layout::{Nesting, Source, Sources, available, mappings, numbered, unlimited};
 use crate::file::open::Opened;
 use crate::spec::global_heap::GlobalId;
 use crate::spec::message::dataspace::Dataspace;
@@ -19,7 +19,8 @@ pub(crate) fn update(opened: &Opened, content: &mut Content, nesting: &Nesting) 
     let Ok(Storage { layout: Layout::Virtual(id), .. }) = content.storage else { return Ok(()) };
     let found = shape(opened, content, id, nesting)?;
     if let Dataspace::Simple { dimensions, .. } = &mut content.dataspace {
-        *dimensions = found;
+        let stored = std::mem::replace(dimensions, found);
+        content.stored_shape = Some(stored);
     }
     Ok(())
 }
@@ -86,24 +87,13 @@ fn fixed_end(target: &Selection, axis: usize) -> Option<u64> {
 
 /// Returns where the last block of numbered sources ends.
 fn printf_extent(sources: &Sources<'_>, mapping: &Mapping, target: &Regular) -> Result<u64> {
-    let mut extent = 0;
-    for block in 0u64.. {
-        let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
-        let constant = file == mapping.file.as_bytes() && dataset == mapping.dataset.as_bytes();
-        if sources.open(&file, &dataset)?.is_none() {
-            // The blocks end at the first source that does not exist. Only if even the first source is missing is that
-            // an error to report.
-            if block == 0 {
-                sources.missing(&file, &dataset)?;
-            }
-            break;
-        }
-        extent = block_end(target, block, target.block.unwrap_or(1)).ok_or_else(|| sources.too_far())?;
-        if constant {
-            break;
-        }
-    }
-    Ok(extent)
+    let Some(last) = available(sources, mapping)?.checked_sub(1) else {
+        // The blocks end at the first source that does not exist. Only if even the first source is missing is that an
+        // error to report.
+        sources.missing(&numbered(&mapping.file, 0), &numbered(&mapping.dataset, 0))?;
+        return Ok(0);
+    };
+    block_end(target, last, target.block.unwrap_or(1)).ok_or_else(|| sources.too_far())
 }
 
 /// Returns where the first `len` elements of block number `block` of a target end, or `None` if that exceeds 64 bits.

@@ -168,7 +168,11 @@ pub(crate) fn read(reader: &Reader<'_>, id: Option<GlobalId>, slab: &Slab, out: 
     for mapping in &mappings {
         let from = &mapping.source;
         let read = match unlimited(&mapping.target).filter(|_| unlimited(from).is_none()) {
-            Some(axis) => read_blocks(reader, &sources, mapping, axis, (slab, out)),
+            Some(axis) => {
+                // A mapping that alone gives the dataset its extent has all the blocks that are within.
+                let several = mappings.len() > 1;
+                read_blocks(reader, &sources, (mapping, several), axis, (slab, out))
+            }
             None => {
                 let names = (mapping.file.as_bytes(), mapping.dataset.as_bytes());
                 copy(reader, &sources, names, (from, &mapping.target), (slab, out))
@@ -239,6 +243,21 @@ fn numbered(name: &Name, block: u64) -> Vec<u8> {
     out
 }
 
+/// Returns the number of numbered sources before the first one that does not exist.
+fn available(sources: &Sources<'_>, mapping: &Mapping) -> Result<u64> {
+    let mut block = 0u64;
+    loop {
+        let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
+        if sources.open(&file, &dataset)?.is_none() {
+            return Ok(block);
+        }
+        block = add(block, 1)?;
+        if file == mapping.file.as_bytes() && dataset == mapping.dataset.as_bytes() {
+            return Ok(block);
+        }
+    }
+}
+
 /// Returns the target of block number `block` alone.
 fn block_of(target: &Selection, axis: usize, block: u64) -> Option<Selection> {
     let Selection::Regular(dimensions) = target else { return None };
@@ -253,7 +272,7 @@ fn block_of(target: &Selection, axis: usize, block: u64) -> Option<Selection> {
 fn read_blocks(
     reader: &Reader<'_>,
     sources: &Sources<'_>,
-    mapping: &Mapping,
+    (mapping, several): (&Mapping, bool),
     axis: usize,
     (slab, out): (&Slab, &mut [u8]),
 ) -> Result<()> {
@@ -261,18 +280,23 @@ fn read_blocks(
     let (Some(dimension), Some(range)) = (dimensions.get(axis), slab.ranges().get(axis)) else {
         return Ok(());
     };
+    // As in the C library, the blocks end at the first source that does not exist, even if other mappings give the dataset a larger
+    // extent.
+    let end = if several { available(sources, mapping)? } else { u64::MAX };
     let (mut done, mut late) = (None, Ok(()));
     for k in 0..range.count {
         let index = add(range.start, mul(k, range.step)?)?;
         let Some(distance) = index.checked_sub(dimension.start) else { continue };
         // Without a stride there is only one block, the first.
         let block = distance.checked_div(dimension.stride).unwrap_or_default();
+        if block >= end {
+            break;
+        }
         if done.replace(block) == Some(block) {
             continue;
         }
         let Some(target) = block_of(&mapping.target, axis, block) else { continue };
         let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
-        // A missing block is read as fill values. The blocks after it are read all the same, as the C library does.
         let read = copy(reader, sources, (&file, &dataset), (&mapping.source, &target), (slab, out));
         unless_late(read, &mut late)?;
     }
@@ -292,7 +316,9 @@ fn copy(
         let fault = Fault::new("selection", FaultKind::Rule(rule));
         reader.opened.context.fault(STRUCTURE, reader.content.address, fault)
     };
-    let to =
+    let axes = (unlimited(from), unlimited(to));
+    let all = *from == Selection::All;
+    let mut to =
         Numbered::new(to, slab.of()).ok_or_else(|| wrong("does not fit the dataspace of the dataset"))?;
     // A source of which no element is wanted is not opened.
     if wanted::visit(&to, slab, &mut |_, _, _| None).is_some() {
@@ -306,8 +332,19 @@ fn copy(
         ));
     }
     let shape = source.content.dataspace.shape();
-    let from = Numbered::new(from, shape).ok_or_else(|| wrong("does not fit the dataspace of the source"))?;
-    let Some(last) = from.last() else { return Ok(()) };
+    let unfit = || wrong("does not fit the dataspace of the source");
+    // What the source has now of the selection.
+    let Some(last) = Numbered::new(from, shape).ok_or_else(unfit)?.last() else { return Ok(()) };
+    let mut from = Numbered::whole(from, shape).ok_or_else(unfit)?;
+    if let (Some(source), Some(target)) = axes {
+        // Other mappings may have given the dataset a larger extent than this source fills.
+        let most = from.taken(source).zip(to.taken(target)).map_or(0, |(here, there)| here.min(there));
+        from.shorten(source, most);
+        to.shorten(target, most);
+    }
+    if all && from.count() != to.count() && !is_prefix(shape, &to) {
+        return Err(wrong("has another number of elements than the source"));
+    }
     let nested = Reader {
         opened: source.opened.as_deref().unwrap_or(reader.opened),
         content: &source.content,
@@ -321,7 +358,13 @@ fn copy(
         let bytes = |n: u64| usize::try_from(n).ok()?.checked_mul(size);
         let mut out = out.get_mut(bytes(place)?..)?;
         while count > 0 {
-            // If the source has fewer elements than the target selection, the remaining elements keep the fill value.
+            // If the source has fewer elements than the target selection, the others keep the fill value.
+            if let Some(len) = from.beyond(number) {
+                let len = len.min(count);
+                out = out.get_mut(bytes(len)?..)?;
+                (number, count) = (number.checked_add(len)?, count.checked_sub(len)?);
+                continue;
+            }
             let Some(run) = from.locate(number) else { break };
             let len = run.len.min(count);
             let (part, rest) = out.split_at_mut_checked(bytes(len)?)?;
@@ -333,4 +376,11 @@ fn copy(
     });
     failed?;
     done.ok_or_else(|| wrong("extends beyond the dataset"))
+}
+
+/// Returns whether a source that is selected as a whole, and of another length than the target, still has its elements in their
+/// places: only the slowest dimension has another length.
+fn is_prefix(shape: &[u64], to: &Numbered) -> bool {
+    let sides = shape.iter().enumerate().skip(1);
+    shape.len() < 2 || sides.into_iter().all(|(axis, &n)| to.taken(axis) == Some(n))
 }

@@ -30,7 +30,7 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 use super::super::{Address, Sizes, address, length, put_address, put_length};
 
 /// The default page size in bytes.
-const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 
 /// How a file manages its free space.
 ///

@@ -12,6 +12,9 @@ use sciformats::model::ObjectId;
 /// The number of stored bytes that a thread compares at once, unless a piece is larger.
 const AT_ONCE: u64 = 512 << 10;
 
+/// What belongs to the versions and widths of structures.
+const VERSIONS: [&str; 3] = ["superblock", "widths of addresses and lengths", "shared messages"];
+
 impl Walk<'_> {
     /// Compares what the format records about two objects beside their contents, if that is requested.
     pub(super) fn storage(&mut self, path: &str, ids: (ObjectId, ObjectId)) -> ControlFlow<(), Verdict> {
@@ -32,6 +35,9 @@ impl Walk<'_> {
         for (name, _) in a.iter().chain(added) {
             // Of the links to an object, some may be among what is not compared.
             if *name == "hard links" && !self.options.only.is_empty() {
+                continue;
+            }
+            if VERSIONS.contains(name) && !self.options.versions {
                 continue;
             }
             let (a, b) = (find(&a, *name), find(&b, *name));

@@ -53,10 +53,12 @@ impl Stored {
     pub(super) fn leading(
         &self,
         canonical: Vec<u8>,
-        places: Option<&HashSet<String>>,
+        places: Option<&HashSet<Vec<u8>>>,
     ) -> Result<(Vec<u8>, u64)> {
         match (&self.element, places) {
-            (Some(element), places) if element.refers() => kept(element, &canonical, places),
+            (Some(element), places) if element.refers() => {
+                kept(element, &canonical, (places, has_standard(&self.datatype)))
+            }
             _ => Ok((canonical, 0)),
         }
     }
@@ -171,12 +173,12 @@ impl Writing<'_, '_, '_> {
                 })
             }
             (Class::Reference(ReferenceKind::Standard), _) => {
-                let text = String::from_utf8_lossy(sciformats::model::canonical::text(&mut self.rest)?);
+                let text = sciformats::model::canonical::text(&mut self.rest)?;
                 // Without a text, the reference leads nowhere.
                 let external = if text.is_empty() { None } else { self.source.external_reference(raw)? };
                 let reference = match external {
                     Some(external) => StandardReference::External(external),
-                    None => standard(&text, self.references)?,
+                    None => standard(text, self.references)?,
                 };
                 StandardReference::encode(&[reference], self.to)
             }
@@ -219,6 +221,18 @@ impl Writing<'_, '_, '_> {
     }
 }
 
+/// Returns whether elements contain references of the newer kind, which may lead into other files.
+fn has_standard(datatype: &Datatype) -> bool {
+    match &datatype.class {
+        Class::Reference(kind) => *kind == ReferenceKind::Standard,
+        Class::Compound(members) => members.iter().any(|member| has_standard(&member.datatype)),
+        Class::Array { base, .. } | Class::VariableLength(VariableLength::Sequence(base)) => {
+            has_standard(base)
+        }
+        _ => false,
+    }
+}
+
 /// Returns the distance between the items of a sequence, and how many bytes more are stored for each behind all items.
 fn item(base: &Datatype) -> Result<(usize, usize)> {
     let declared = fit::<usize, _>(base.size, "size of an element")?.max(1);
@@ -231,17 +245,17 @@ fn item(base: &Datatype) -> Result<(usize, usize)> {
 
 /// Returns a reference of the newer kind from its text, which is the path of an object, with an optional
 /// selection or name of an attribute.
-fn standard(text: &str, references: &References) -> Result<StandardReference> {
-    if text.is_empty() || text == "?" {
+fn standard(text: &[u8], references: &References) -> Result<StandardReference> {
+    if text.is_empty() || text == b"?" {
         return Ok(StandardReference::Object(Reference::default()));
     }
     if let Some(object) = references.get(text) {
         return Ok(StandardReference::Object(*object));
     }
-    for (at, _) in text.match_indices(' ') {
+    for (at, _) in text.iter().enumerate().filter(|(_, byte)| **byte == b' ') {
         let (path, part) = text.split_at(at);
         let (Some(object), Some(part)) = (references.get(path), part.get(1..)) else { continue };
-        return Ok(match canonical::selection(part) {
+        return Ok(match std::str::from_utf8(part).ok().and_then(canonical::selection) {
             Some(selection) => {
                 let rank = canonical::rank(&selection);
                 StandardReference::Region(RegionReference::of(*object, selection, rank))
@@ -249,5 +263,5 @@ fn standard(text: &str, references: &References) -> Result<StandardReference> {
             None => StandardReference::Attribute(*object, part.into()),
         });
     }
-    Err(Error::unsupported(format!("writing the reference {text}")))
+    Err(Error::unsupported(format!("writing the reference {}", super::shown(text))))
 }

@@ -1,7 +1,7 @@
 //! Virtual datasets that show the datasets of several files as one. Everything else is that of the first file.
 
 use hdf5_pure::structure::{Dataspace, Layout, Mapping, Regular, Selection};
-use hdf5_pure::{Dataset, DatasetBuilder, ObjectId};
+use hdf5_pure::{Dataset, DatasetBuilder, Name, ObjectId};
 use sciformats_core::{Range, Slab};
 
 use super::Copy;
@@ -24,15 +24,20 @@ pub struct Joined {
 
 impl Copy<'_> {
     /// Creates a dataset that shows others.
-    pub(super) fn joined(&mut self, path: &str, dataset: &Dataset, joined: &Joined) -> Result<ObjectId> {
+    pub(super) fn joined(
+        &mut self,
+        (path, text): (&Name, &str),
+        dataset: &Dataset,
+        joined: &Joined,
+    ) -> Result<ObjectId> {
         let stored = super::elements::Stored::new(self.job.source, dataset.datatype())?;
         let Dataspace::Simple { dimensions, maximum } = dataset.dataspace() else {
-            return Err(Error::usage("join", format!("{path} has no dimensions")));
+            return Err(Error::usage("join", format!("{text} has no dimensions")));
         };
         let own =
             dimensions.get(joined.axis).copied().ok_or_else(|| Error::usage("join", "names no dimension"))?;
         let mut shape = dimensions.clone();
-        let wide = || Error::usage("join", format!("{path} becomes longer than 2^64 elements"));
+        let wide = || Error::usage("join", format!("{text} becomes longer than 2^64 elements"));
         let more = joined.parts.iter().try_fold(0u64, |all, (_, n)| all.checked_add(*n)).ok_or_else(wide)?;
         let start = if joined.continued { own } else { 0 };
         if let Some(side) = shape.get_mut(joined.axis) {

@@ -31,7 +31,7 @@ use hdf5_pure::options::{Bound, FileSpace, MissingSources};
 use hdf5_pure::structure::{
     CharacterSet, CreationOrder, Dataspace, FileSpaceInfo, Link, LinkProperties, Target,
 };
-use hdf5_pure::{Address, Attribute, CreateOptions, Dataset, Node, ObjectId, Writer};
+use hdf5_pure::{Address, Attribute, CreateOptions, Dataset, Name, Node, ObjectId, Writer};
 
 use self::elements::{Kept, Stored};
 pub use self::hollow::Hollow;
@@ -64,7 +64,7 @@ pub(super) fn rewrite(
     supplier: Option<&dyn ChunkSupplier>,
     cancel: Option<&AtomicBool>,
 ) -> Result<Vec<Loss>> {
-    let source = source((file, input))?;
+    let source = source((file, input), options.inline)?;
     attempt((file, &source), (input, Some(output)), (select, options), cancel, &|job, bound| {
         let job = Job { supplier, ..*job };
         let room = if options.metadata_first { job.room(input, bound)? } else { 0 };
@@ -79,7 +79,7 @@ pub(super) fn join(
     ((joined, without), options): ((&[Joined], &[&str]), &WriteOptions),
     cancel: Option<&AtomicBool>,
 ) -> Result<Vec<Loss>> {
-    let source = source((file, input))?;
+    let source = source((file, input), true)?;
     attempt((file, &source), (input, Some(output)), (&[], options), cancel, &|job, bound| {
         let job = Job { joined, without, ..*job };
         job.run(Writer::overwrite_with(output, &job.create(input, bound)?)?)
@@ -93,7 +93,7 @@ pub(super) fn planned(
     (select, options): (&[Pattern], &WriteOptions),
     guess: Guess<'_>,
 ) -> Result<(Hollow, u64)> {
-    let source = source((file, input))?;
+    let source = source((file, input), options.inline)?;
     attempt((file, &source), (input, None), (select, options), None, &|job, bound| {
         let room = if options.metadata_first { job.room(input, bound)? } else { 0 };
         let hollow = Hollow::new(room);
@@ -104,12 +104,14 @@ pub(super) fn planned(
     })
 }
 
-fn source((file, input): (&File, Input<'_>)) -> Result<hdf5_pure::File> {
+/// Opens the file to read it once more. With `elements`, those of other files and datasets are read.
+fn source((file, input): (&File, Input<'_>), elements: bool) -> Result<hdf5_pure::File> {
+    // Missing elements must never become values in the new file. Where they are not read, it does not matter whether they exist.
+    let missing = if elements { MissingSources::Refused } else { MissingSources::Filled };
     let read = hdf5_pure::OpenOptions::default()
         .with_limits(*file.limits())
         .with_external(file.options().external.clone())
-        // Missing elements must never become values in the new file.
-        .with_missing(MissingSources::Refused)
+        .with_missing(missing)
         .with_access(file.options().access)
         .with_registry(sciformats::filters::hdf5())
         .with_threads(file.options().threads());
@@ -216,6 +218,10 @@ impl Job<'_> {
             Some(info) => create.with_free_space_threshold(info.threshold),
             None => create,
         };
+        let create = match self.source.file_space().and_then(|info| info.page_size) {
+            Some(size) => create.with_stated_page_size(size),
+            None => create,
+        };
         let create = match self.indexes {
             Some(bound) => create.with_index_bound(bound),
             None => create,
@@ -256,15 +262,15 @@ impl Job<'_> {
     }
 
     /// Returns the path that rules mean: the first one that leads to the dataset.
-    fn path(&self, dataset: &Dataset) -> Result<Cow<'_, str>> {
-        Ok(self.source.path_of(dataset.address())?.map(String::from_utf8_lossy).unwrap_or_default())
+    fn path(&self, dataset: &Dataset) -> Result<String> {
+        Ok(self.source.path_of(dataset.address())?.map(shown).unwrap_or_default())
     }
 
     /// Returns the first path that leads to an object, for messages.
     fn shown(&self, address: Address) -> String {
         // If the paths cannot be found, the message has one less fact.
         let path = self.source.path_of(address).ok().flatten();
-        path.map(String::from_utf8_lossy).unwrap_or_default().into_owned()
+        path.map(shown).unwrap_or_default()
     }
 
     fn run(&self, writer: Writer) -> Result<Vec<Loss>> {
@@ -332,9 +338,8 @@ struct Copy<'a> {
     attributes: Vec<(ObjectId, Address, Attribute)>,
     /// Groups that only lead to selected objects.
     ways: HashSet<Address>,
-    /// The paths that references may lead to; `None` until everything is written, or if everything is
-    /// selected.
-    places: Option<HashSet<String>>,
+    /// The paths that references may lead to; `None` until everything is written.
+    places: Option<HashSet<Vec<u8>>>,
     lost: Vec<Loss>,
     /// Whether the path of each rule is that of a dataset.
     matched: Vec<bool>,
@@ -354,7 +359,7 @@ impl Copy<'_> {
         if self.job.is_selected("/") {
             self.belongings(root, id)?;
         }
-        let mut groups = VecDeque::from([(root, String::new())]);
+        let mut groups = VecDeque::from([(root, Vec::new())]);
         let mut passed = HashSet::from([root]);
         while let Some((address, path)) = groups.pop_front() {
             let Node::Group(group) = self.job.source.object_at(address)? else { continue };
@@ -363,14 +368,14 @@ impl Copy<'_> {
             links.sort_by_key(|link| link.creation_order);
             for Link { name, target, utf8, .. } in links {
                 self.job.interrupted()?;
-                let whole = || format!("the name of {path}/{}", name.to_text());
-                let (parent, name) = (path.as_str(), named(&name, whole)?);
-                let path = format!("{path}/{name}");
-                if self.job.without.contains(&path.as_str()) {
+                let parent = path.as_slice();
+                let path = [parent, b"/", name.as_bytes()].concat();
+                let text = shown(&path);
+                if self.job.without.contains(&text.as_str()) {
                     continue;
                 }
-                self.find(&path);
-                if !self.job.is_selected(&path) {
+                self.find(&text);
+                if !self.job.is_selected(&text) {
                     if let Target::Hard(address) = target
                         && passed.insert(address)
                     {
@@ -379,12 +384,11 @@ impl Copy<'_> {
                     continue;
                 }
                 self.reach(parent)?;
-                if let Some(group) = self.link(&path, target)? {
-                    groups.push_back((group, path.clone()));
+                if let Some(group) = self.link((&Name::from(path.as_slice()), &text), target)? {
+                    groups.push_back((group, path));
                 }
-                if utf8 == name.is_ascii() {
-                    let said = if utf8 { CharacterSet::Utf8 } else { CharacterSet::Ascii };
-                    self.writer.group(parent)?.link_character_set(name, said)?;
+                if let Some(said) = unusual(&name, utf8) {
+                    self.writer.group(&Name::from(parent))?.link_character_set(&name, said)?;
                 }
             }
         }
@@ -410,13 +414,15 @@ impl Copy<'_> {
     }
 
     /// Creates the groups that lead to selected objects, without their attributes and other members.
-    fn reach(&mut self, parent: &str) -> Result<()> {
-        let ends = parent.match_indices('/').map(|(at, _)| at).skip(1).chain([parent.len()]);
+    fn reach(&mut self, parent: &[u8]) -> Result<()> {
+        let slashes = parent.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        let ends = slashes.skip(1).chain([parent.len()]);
         for end in ends.filter(|_| !self.job.select.is_empty()) {
             let Some(path) = parent.get(..end).filter(|path| !path.is_empty()) else { continue };
-            let group = self.job.source.group(path)?.address();
+            let path = Name::from(path);
+            let group = self.job.source.group(&path)?.address();
             if !self.objects.contains_key(&group) {
-                let id = self.writer.group(path)?.id();
+                let id = self.writer.group(&path)?.id();
                 self.objects.insert(group, id);
                 self.ways.insert(group);
                 self.properties(group, id)?;
@@ -425,22 +431,18 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Creates a link and the object that it leads to. If it is a group, its address is returned, because its
-    /// links are still to be created.
-    fn link(&mut self, path: &str, target: Target) -> Result<Option<Address>> {
+    /// Creates a link and the object that it leads to. The path is followed by its text. If the object is a group, its address is
+    /// returned, because its links are still to be created.
+    fn link(&mut self, (path, text): (&Name, &str), target: Target) -> Result<Option<Address>> {
         let mut root = self.writer.root();
-        let target_of = || format!("the target of the link {path}");
         match target {
-            Target::Soft(to) => root.soft_link(path, named(&to, target_of)?).map(|_| None),
-            Target::External { file, path: to } => {
-                let (file, to) = (named(&file, target_of)?, named(&to, target_of)?);
-                root.external_link(path, file, to).map(|_| None)
-            }
+            Target::Soft(to) => root.soft_link(path, &to).map(|_| None),
+            Target::External { file, path: to } => root.external_link(path, &file, &to).map(|_| None),
             Target::User { class, data } => root.user_link(path, class, &data).map(|_| None),
             Target::Hard(address) => {
                 if self.ways.contains(&address) {
                     let problem = format!(
-                        "selecting {path}, which is a group that also leads to selected objects by another path,"
+                        "selecting {text}, which is a group that also leads to selected objects by another path,"
                     );
                     return Err(Error::unsupported(problem));
                 }
@@ -452,9 +454,9 @@ impl Copy<'_> {
                 let group = matches!(node, Node::Group(_));
                 let id = match node {
                     Node::Group(_) => self.writer.group(path)?.id(),
-                    Node::Dataset(dataset) => {
-                        self.dataset(path, &dataset).map_err(|error| needed(error, || path.to_owned()))?
-                    }
+                    Node::Dataset(dataset) => self
+                        .dataset((path, text), &dataset)
+                        .map_err(|error| needed(error, || text.to_owned()))?,
                     Node::Datatype(_) => {
                         let id = self.committed(address)?;
                         self.writer.root().hard_link(path, id)?;
@@ -516,10 +518,7 @@ impl Copy<'_> {
             }
         }
         match self.job.source.object_info(address)?.comment {
-            Some(comment) => {
-                let text = named(&comment, || format!("the comment of {}", self.job.shown(address)))?;
-                self.writer.comment(id, text)
-            }
+            Some(comment) => self.writer.comment(id, &comment),
             None => Ok(()),
         }
     }
@@ -532,9 +531,8 @@ impl Copy<'_> {
     ) -> Result<()> {
         let unnamed = || Error::unsupported("an attribute without a name");
         let name = attribute.name().ok_or_else(unnamed)?;
-        let whole = || format!("the name of the attribute {}@{}", self.job.shown(of), name.to_text());
-        let name = named(name, whole)?;
-        if Rounding::ATTRIBUTES.contains(&name) && self.rounded.contains(&of) {
+        let told = name.as_str().is_some_and(|name| Rounding::ATTRIBUTES.contains(&name));
+        if told && self.rounded.contains(&of) {
             return Ok(());
         }
         let stored = Stored::new(self.job.source, attribute.datatype()?)?;
@@ -542,19 +540,20 @@ impl Copy<'_> {
         let raw = attribute.raw()?;
         let canonical = if stored.is_direct() { Vec::new() } else { attribute.canonical()? };
         let (canonical, count) = stored.leading(canonical, self.places.as_ref())?;
-        self.lose(of, Some(name), count)?;
+        let text = shown(name.as_bytes());
+        self.lose(of, Some(&text), count)?;
         let committed = attribute.committed()?.map(|address| self.committed(address)).transpose()?;
         let characters = attribute.character_set()?;
         let bytes = (raw, &canonical[..]);
         let kept = Kept { stored: &stored, shape, maximum, bytes, references, committed, characters };
         let written = self.writer.attribute(id, name, kept);
-        written.map_err(|error| needed(error, || format!("{}@{name}", self.job.shown(of))))
+        written.map_err(|error| needed(error, || format!("{}@{text}", self.job.shown(of))))
     }
 
-    fn dataset(&mut self, path: &str, dataset: &Dataset) -> Result<ObjectId> {
+    fn dataset(&mut self, (path, text): (&Name, &str), dataset: &Dataset) -> Result<ObjectId> {
         let job = self.job;
-        if let Some(joined) = job.joined.iter().find(|joined| joined.path == path) {
-            return self.joined(path, dataset, joined);
+        if let Some(joined) = job.joined.iter().find(|joined| joined.path == text) {
+            return self.joined((path, text), dataset, joined);
         }
         let stored = Stored::new(self.job.source, dataset.datatype())?;
         let committed = dataset.committed()?.map(|address| self.committed(address)).transpose()?;
@@ -574,7 +573,7 @@ impl Copy<'_> {
         if *dataset.dataspace() == Dataspace::Null {
             return builder.write_null();
         }
-        let elsewhere = storage::elsewhere(builder, (path, dataset), self.job)?;
+        let elsewhere = storage::elsewhere(builder, (text, dataset), self.job)?;
         let builder = match elsewhere {
             Ok(kept) => return Ok(kept.create_encoded()?.id()),
             Err(builder) => {
@@ -598,12 +597,11 @@ impl Copy<'_> {
         Ok(id)
     }
 
-    /// Reports that references of an object or its attribute lead to objects that are not selected.
+    /// Reports that references of an object or its attribute lead to objects that are not in the new file.
     fn lose(&mut self, of: Address, attribute: Option<&str>, count: u64) -> Result<()> {
         if count > 0 {
-            let path = self.job.source.path_of(of)?.map(|path| String::from_utf8_lossy(path).into_owned());
             let attribute = attribute.map(|name| format!("@{name}"));
-            let path = path.unwrap_or_default() + attribute.as_deref().unwrap_or_default();
+            let path = self.job.shown(of) + attribute.as_deref().unwrap_or_default();
             self.lost.push(Loss::of_references(path, count));
         }
         Ok(())
@@ -617,11 +615,10 @@ impl Copy<'_> {
         let mut references = References::new();
         for (address, id) in &self.objects {
             if let Some(path) = self.job.source.path_of(*address)? {
-                let path = String::from_utf8_lossy(path).into_owned();
-                references.insert(path, self.writer.reference(*id)?);
+                references.insert(path.to_vec(), self.writer.reference(*id)?);
             }
         }
-        self.places = (!self.job.select.is_empty()).then(|| references.keys().cloned().collect());
+        self.places = Some(references.keys().cloned().collect());
         for (id, dataset) in std::mem::take(&mut self.arrays) {
             self.elements(id, &dataset, &references)?;
         }
@@ -642,8 +639,20 @@ fn needed(error: Error, path: impl FnOnce() -> String) -> Error {
     }
 }
 
-/// Returns a name as text; `what` tells whose it is.
-fn named(name: &hdf5_pure::Name, what: impl Fn() -> String) -> Result<&str> {
-    name.as_str()
-        .ok_or_else(|| Error::unsupported(format!("writing {}, which is not UTF-8, in HDF5", what())))
+/// Returns the text of a path or a name, as lists show it.
+fn shown(path: &[u8]) -> String {
+    match std::str::from_utf8(path) {
+        Ok(text) if !text.contains(r"\x") => text.to_owned(),
+        _ => {
+            let names = path.split(|byte| *byte == b'/');
+            let names = names.map(|name| sciformats::Name::from(name).shown().into_owned());
+            names.collect::<Vec<_>>().join("/")
+        }
+    }
+}
+
+/// Returns the character set of the name of a link, if it is not the one that new links get for these characters.
+fn unusual(name: &Name, utf8: bool) -> Option<CharacterSet> {
+    let usual = name.as_str().is_some_and(|text| !text.is_ascii());
+    (utf8 != usual).then_some(if utf8 { CharacterSet::Utf8 } else { CharacterSet::Ascii })
 }

@@ -7,13 +7,13 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use hdf5_pure::structure::{CharacterSet, Dataspace, Layout, Link, Target};
+use hdf5_pure::structure::{Dataspace, Layout, Link, Target};
 use hdf5_pure::walk::Found;
 use hdf5_pure::{Address, Attribute, Dataset, DatasetBuilder, Editor, File, Group, Name, Node, ObjectId};
 use sciformats_core::Slab;
 
 use super::elements::{Kept, Stored, extents};
-use super::{named, storage};
+use super::{shown, storage, unusual};
 use crate::sink::WriteOptions;
 use crate::sink::hdf5_encode::References;
 use sciformats::model::{ArrayInfo, ElementType};
@@ -36,11 +36,6 @@ pub struct CopyOptions {
     pub without_attributes: bool,
 }
 
-/// Returns a name as text.
-fn text(name: &Name) -> Result<&str> {
-    named(name, || format!("`{}`", name.to_text()))
-}
-
 /// The number of bytes of elements that are in memory at once, unless a single one has more.
 const AT_ONCE: u64 = 8 << 20;
 
@@ -51,6 +46,7 @@ pub(in crate::repack) fn copy(
 ) -> Result<()> {
     let edited = editor.file()?;
     let (offsets, folder) = (edited.superblock().sizes.offsets, edited.path().and_then(Path::parent));
+    let path = &Name::from(path);
     let mut made = first_missing(editor, path)?.into_iter().collect::<Vec<_>>();
     let mut copy = Copy {
         editor,
@@ -74,11 +70,13 @@ pub(in crate::repack) fn copy(
 }
 
 /// Returns the first part of a path to which nothing leads yet.
-fn first_missing(editor: &mut Editor, path: &str) -> Result<Option<String>> {
-    let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
-    for part in ends.filter_map(|end| path.get(..end)).filter(|part| part.len() > 1) {
-        if !editor.has_link(part)? {
-            return Ok(Some(part.to_owned()));
+fn first_missing(editor: &mut Editor, path: &Name) -> Result<Option<Name>> {
+    let path = path.as_bytes();
+    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    let ends = slashes.skip(1).chain([path.len()]);
+    for part in ends.filter_map(|end| path.get(..end)).filter(|part| part.len() > 1).map(Name::from) {
+        if !editor.has_link(&part)? {
+            return Ok(Some(part));
         }
     }
     Ok(None)
@@ -109,7 +107,7 @@ struct Copy<'a> {
     /// The files from which objects are copied: the first one, and those to which external links lead.
     sources: Vec<File>,
     /// Groups whose members are still to be copied, and their new paths.
-    groups: VecDeque<(usize, Group, String)>,
+    groups: VecDeque<(usize, Group, Name)>,
     /// Datasets and attributes that refer to objects; they are written when all objects exist.
     arrays: Vec<(usize, ObjectId, Dataset)>,
     attributes: Vec<(usize, ObjectId, Attribute)>,
@@ -118,7 +116,7 @@ struct Copy<'a> {
 impl Copy<'_> {
     /// Copies an object. If there is a group at the path already, it gets the members and attributes of the object. The paths of
     /// the links that this makes in it are appended to `made`.
-    fn all(&mut self, node: &Node, path: &str, made: &mut Vec<String>) -> Result<()> {
+    fn all(&mut self, node: &Node, path: &Name, made: &mut Vec<Name>) -> Result<()> {
         match node {
             Node::Group(group) if made.is_empty() => {
                 let id = self.editor.group(path)?.id();
@@ -163,20 +161,19 @@ impl Copy<'_> {
     }
 
     /// Copies the links of a group, and the objects to which they lead.
-    fn members(&mut self, source: usize, group: &Group, path: &str, made: &mut Vec<String>) -> Result<()> {
+    fn members(&mut self, source: usize, group: &Group, path: &Name, made: &mut Vec<Name>) -> Result<()> {
         let links: std::result::Result<Vec<Link>, _> = group.links()?.into_iter().collect();
         let mut links = links.map_err(|broken| broken.error)?;
         links.sort_by_key(|link| link.creation_order);
         for Link { name, target, utf8, .. } in links {
-            let name = text(&name)?;
-            let new = format!("{}/{name}", path.trim_end_matches('/'));
+            let before = path.as_bytes().strip_suffix(b"/").unwrap_or(path.as_bytes());
+            let new = Name::from([before, b"/", name.as_bytes()].concat().as_slice());
             if !self.editor.has_link(&new)? {
                 made.push(new.clone());
             }
-            self.link((source, group, name), &new, target)?;
-            if utf8 == name.is_ascii() {
-                let said = if utf8 { CharacterSet::Utf8 } else { CharacterSet::Ascii };
-                self.editor.group(path)?.link_character_set(name, said)?;
+            self.link((source, group, &name), &new, target)?;
+            if let Some(said) = unusual(&name, utf8) {
+                self.editor.group(path)?.link_character_set(&name, said)?;
             }
         }
         Ok(())
@@ -184,8 +181,8 @@ impl Copy<'_> {
 
     fn link(
         &mut self,
-        (source, group, name): (usize, &Group, &str),
-        path: &str,
+        (source, group, name): (usize, &Group, &Name),
+        path: &Name,
         target: Target,
     ) -> Result<()> {
         let follow = match &target {
@@ -199,10 +196,8 @@ impl Copy<'_> {
         }
         let mut root = self.editor.root();
         match target {
-            Target::Soft(to) => root.soft_link(path, text(&to)?).map(drop),
-            Target::External { file, path: to } => {
-                root.external_link(path, text(&file)?, text(&to)?).map(drop)
-            }
+            Target::Soft(to) => root.soft_link(path, &to).map(drop),
+            Target::External { file, path: to } => root.external_link(path, &file, &to).map(drop),
             Target::User { class, data } => root.user_link(path, class, &data).map(drop),
             Target::Hard(address) => {
                 if let Some(&id) = self.objects.get(&(source, address)) {
@@ -215,7 +210,7 @@ impl Copy<'_> {
     }
 
     /// Copies an object to a path, or makes a link if it was copied already.
-    fn object(&mut self, node: &Node, path: &str) -> Result<()> {
+    fn object(&mut self, node: &Node, path: &Name) -> Result<()> {
         let (file, address) = place(node);
         let key = (self.source(file), address);
         if let Some(&id) = self.objects.get(&key) {
@@ -223,7 +218,7 @@ impl Copy<'_> {
         }
         let id = match node {
             Node::Group(group) => {
-                self.groups.push_back((key.0, group.clone(), path.to_owned()));
+                self.groups.push_back((key.0, group.clone(), path.clone()));
                 self.editor.group(path)?.id()
             }
             Node::Dataset(dataset) => self.dataset(key.0, path, dataset)?,
@@ -242,7 +237,7 @@ impl Copy<'_> {
         self.editor.creation_properties(id, &file.creation_properties(key.1)?)?;
         self.attributes_of(key, id)?;
         match file.object_info(key.1)?.comment {
-            Some(comment) => self.editor.comment(id, text(&comment)?),
+            Some(comment) => self.editor.comment(id, &comment),
             None => Ok(()),
         }
     }
@@ -266,7 +261,7 @@ impl Copy<'_> {
 
     fn attribute(&mut self, source: usize, id: ObjectId, attribute: &Attribute, to: &Places) -> Result<()> {
         let unnamed = || Error::unsupported("an attribute without a name");
-        let name = text(attribute.name().ok_or_else(unnamed)?)?;
+        let name = attribute.name().ok_or_else(unnamed)?;
         let stored = self.stored(source, attribute.datatype()?)?;
         let (shape, maximum) = extents(attribute.dataspace()?);
         let canonical = if stored.is_direct() { Vec::new() } else { attribute.canonical()? };
@@ -306,7 +301,7 @@ impl Copy<'_> {
         Ok(id)
     }
 
-    fn dataset(&mut self, source: usize, path: &str, dataset: &Dataset) -> Result<ObjectId> {
+    fn dataset(&mut self, source: usize, path: &Name, dataset: &Dataset) -> Result<ObjectId> {
         let stored = self.stored(source, dataset.datatype())?;
         let committed = dataset.committed()?.map(|address| self.committed((source, address))).transpose()?;
         let folder = self.folder;
@@ -350,9 +345,9 @@ impl Copy<'_> {
         };
         match dataset.layout()? {
             Layout::Contiguous { address: None } | Layout::Virtual(_) => Ok(()),
-            Layout::Chunked(chunked) => {
+            Layout::Chunked(_) => {
                 let all = Slab::all(shape)?;
-                if stored.is_direct() && !chunked.unfiltered_edges {
+                if stored.is_direct() {
                     // The bytes are equal, so nothing has to be decoded and encoded again.
                     return dataset.for_each_chunk(&all, &mut |chunk| {
                         writer.write_chunk(&chunk.scaled, chunk.filter_mask, &dataset.chunk_raw(&chunk)?)?;
@@ -394,9 +389,8 @@ impl Copy<'_> {
     fn places(&mut self, source: usize) -> Result<Places> {
         let file = self.file(source)?.clone();
         let mut references = References::new();
-        let path = |address: Address| -> Result<Option<String>> {
-            Ok(file.path_of(address)?.map(|path| String::from_utf8_lossy(path).into_owned()))
-        };
+        let path =
+            |address: Address| -> Result<Option<Vec<u8>>> { Ok(file.path_of(address)?.map(<[u8]>::to_vec)) };
         if self.is_within(source) {
             for entry in file.walk() {
                 if let Found::Object(address) = entry.what
@@ -420,14 +414,14 @@ impl Copy<'_> {
 #[derive(Default)]
 struct Places {
     references: References,
-    paths: HashSet<String>,
+    paths: HashSet<Vec<u8>>,
 }
 
 /// Sets up a dataset whose elements stay in other files or datasets. Otherwise, the unchanged builder is returned as the inner
 /// error.
 fn elsewhere<'w>(
     mut builder: DatasetBuilder<'w>,
-    (path, dataset): (&str, &Dataset),
+    (path, dataset): (&Name, &Dataset),
     folder: Option<&Path>,
 ) -> Result<std::result::Result<DatasetBuilder<'w>, DatasetBuilder<'w>>> {
     let Dataspace::Simple { dimensions, maximum } = dataset.dataspace() else { return Ok(Err(builder)) };
@@ -445,15 +439,16 @@ fn elsewhere<'w>(
         folders.is_some_and(|(from, to)| matches!((real(from), real(to)), (Ok(from), Ok(to)) if from == to));
     if let (false, Some(name)) = (same, names.into_iter().find(relative)) {
         let problem = format!(
-            "copying {path} into a file in another folder, while its elements are in {} beside its own file,",
-            name.to_text()
+            "copying {} into a file in another folder, while its elements are in {} beside its own file,",
+            shown(path.as_bytes()),
+            shown(name.as_bytes())
         );
         return Err(Error::unsupported(problem));
     }
-    builder = builder.shape(dimensions.clone()).max_shape(maximum.clone());
+    let stored = if is_virtual { dataset.stored_shape() } else { dimensions };
+    builder = builder.shape(stored).max_shape(maximum.clone());
     if !files.is_empty() {
-        let files = files.iter().map(|(name, offset, size)| Ok((text(name)?, *offset, *size)));
-        return Ok(Ok(builder.external(files.collect::<Result<Vec<_>>>()?)));
+        return Ok(Ok(builder.external(files.iter().map(|(name, offset, size)| (name, *offset, *size)))));
     }
     Ok(Ok(mappings.into_iter().fold(builder.virtual_layout(), DatasetBuilder::map_selection)))
 }

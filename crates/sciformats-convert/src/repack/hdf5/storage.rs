@@ -79,29 +79,32 @@ pub(super) fn elsewhere<'w>(
     if let (true, Some(name)) = (job.moved, names.into_iter().find(relative)) {
         let problem = format!(
             "repacking into another folder while elements of {path} are in {} beside it (`repack --inline` copies them)",
-            name.to_text()
+            super::shown(name.as_bytes())
         );
         return Err(Error::unsupported(problem));
     }
-    builder = builder.shape(dimensions.clone()).max_shape(maximum.clone());
+    // What a virtual dataset has of sources that changed is not stored.
+    let stored = if is_virtual { dataset.stored_shape() } else { dimensions };
+    builder = builder.shape(stored).max_shape(maximum.clone());
     if !files.is_empty() {
-        let files = files.iter().map(|(name, offset, size)| {
-            Ok((
-                super::named(name, || format!("the name of a file with elements of {path}"))?,
-                *offset,
-                *size,
-            ))
-        });
-        return Ok(Ok(builder.external(files.collect::<Result<Vec<_>>>()?)));
+        return Ok(Ok(builder.external(files.iter().map(|(name, offset, size)| (name, *offset, *size)))));
     }
-    builder = if job.wanted.is_none() { builder.virtual_layout() } else { builder };
+    builder = match job.wanted {
+        Some(bound) if bound < Bound::V110 && mappings.is_empty() => {
+            let problem = "does not allow virtual datasets, which need 1.10 or later";
+            return Err(Error::usage("bound", problem));
+        }
+        // The writer checks the bound of mappings.
+        Some(_) if !mappings.is_empty() => builder,
+        _ => builder.virtual_layout(),
+    };
     Ok(Ok(mappings.into_iter().fold(builder, DatasetBuilder::map_selection)))
 }
 
-/// Returns whether the chunks at the edges have no filters. Older releases do not know this; for them, and in a hollow file, the
+/// Returns whether the chunks at the edges of the new dataset have no filters. Older releases do not know this; for them, the
 /// chunks at the edges are like the others, which changes no value.
 pub(super) fn edges(dataset: &Dataset, job: &Job<'_>) -> Result<bool> {
-    let known = job.hollow.is_none() && job.wanted.is_none_or(|bound| bound >= Bound::V110);
+    let known = job.wanted.is_none_or(|bound| bound >= Bound::V110);
     Ok(known && has_plain_edges(dataset)?)
 }
 
@@ -180,11 +183,11 @@ fn kept(pipeline: &Pipeline, same_chunks: bool) -> Result<Filters> {
     }
     pipeline.filters.iter().try_fold(Filters::new(), |filters, filter| {
         let FilterDescription { id, values, .. } = filter;
-        Ok(match id {
-            2 => filters.shuffle(),
+        let filters = match id {
+            2 if !values.is_empty() => filters.shuffle(),
             &FLETCHER32 => filters.fletcher32(),
             32000 => filters.lzf(),
-            1 | 305 | 307 | 32003 | 32004 | 32008 | 32015 | 32020 => filters.custom(*id, values.clone()),
+            1 | 2 | 305 | 307 | 32003 | 32004 | 32008 | 32015 | 32020 => filters.custom(*id, values.clone()),
             _ => {
                 let name = hdf5::filter(filter);
                 let problem = format!(
@@ -192,7 +195,8 @@ fn kept(pipeline: &Pipeline, same_chunks: bool) -> Result<Filters> {
                 );
                 return Err(Error::unsupported(problem));
             }
-        })
+        };
+        Ok(filters.described_as(filter))
     })
 }
 
@@ -215,12 +219,16 @@ impl Copy<'_> {
         let rounder = job.measured.rounder(dataset, &options)?;
         let sparse = Sparse::of(dataset)?;
         let (mut writer, places) = (self.writer.open_id(id)?, self.places.as_ref());
-        let stays = stored.is_direct() && rounder.is_none() && stays(dataset, writer.filters()?, &options)?;
+        let plain_edges = edges(dataset, job)?;
+        let stays = stored.is_direct()
+            && rounder.is_none()
+            && plain_edges == has_plain_edges(dataset)?
+            && stays(dataset, writer.filters()?, &options)?;
         if let Some(guess) = job
             .hollow
             .filter(|_| stored.is_direct() || shape.iter().fold(1, |all, n| bound::product(all, *n)) > FEW)
         {
-            return reserved(guess, dataset, (stays, &sparse), &mut writer);
+            return reserved(guess, dataset, (stays, plain_edges, &sparse), &mut writer);
         }
         if stays {
             // The bytes are equal, so nothing has to be decoded and encoded again.
@@ -311,7 +319,7 @@ const FEW: u64 = 1 << 18;
 fn reserved(
     guess: Guess<'_>,
     dataset: &Dataset,
-    (stays, sparse): (bool, &Sparse),
+    (stays, plain_edges, sparse): (bool, bool, &Sparse),
     writer: &mut DatasetWriter<'_>,
 ) -> Result<()> {
     let shape = dataset.shape();
@@ -331,7 +339,8 @@ fn reserved(
     for chunk in Parts::of(shape, &sides).filter(|chunk| sparse.touches(chunk)) {
         // What a chunk at the edge has beyond the elements is equal, and nearly vanishes in a filter.
         let inside = bound::product(element, chunk.len());
-        let size = if filtered { guess(dataset, inside)?.clamp(1, bytes.max(1)) } else { bytes };
+        let plain = !filtered || plain_edges && inside < bytes;
+        let size = if plain { bytes } else { guess(dataset, inside)?.clamp(1, bytes.max(1)) };
         let place = chunk.ranges().iter().zip(&sides).map(|(range, side)| range.start / (*side).max(1));
         writer.reserve_chunk(&place.collect::<Vec<_>>(), 0, size)?;
     }
@@ -382,8 +391,7 @@ fn stays(dataset: &Dataset, filters: &Pipeline, options: &WriteOptions) -> Resul
     let words = |pipeline: &Pipeline| -> Vec<(u16, Vec<u32>)> {
         pipeline.filters.iter().map(|filter| (filter.id, filter.values.clone())).collect()
     };
-    // The writer itself must know which chunks have no filters, because the shape may still change.
-    let same = words(filters) == words(dataset.filters()?) && !stored.unfiltered_edges;
+    let same = words(filters) == words(dataset.filters()?);
     Ok(same && chunks(dataset, options)?.as_ref() == Some(&stored.dimensions))
 }
 

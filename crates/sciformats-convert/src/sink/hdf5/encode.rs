@@ -15,8 +15,8 @@ use sciformats::model::canonical::{length, take};
 use sciformats::model::{ElementType, Name, TextForm};
 use sciformats::{Format, Result};
 
-/// References by the paths that they lead to.
-pub(crate) type References = HashMap<String, Reference>;
+/// References by the paths that they lead to. Names are bytes, which need not be UTF-8.
+pub(crate) type References = HashMap<Vec<u8>, Reference>;
 
 /// Appends the elements in canonical bytes.
 pub(crate) fn encode(
@@ -82,18 +82,20 @@ fn part(
         }
         T::Reference => {
             forms.next();
-            let path = String::from_utf8_lossy(sciformats::model::canonical::text(rest)?);
+            let path = sciformats::model::canonical::text(rest)?;
             // A missing object becomes a null reference; the plan has reported it.
-            let reference = references.get(&*path).copied().unwrap_or_default();
+            let reference = references.get(path).copied().unwrap_or_default();
             Reference::encode(&[reference], to)
         }
         T::Region => {
             forms.next();
-            let text = String::from_utf8_lossy(sciformats::model::canonical::text(rest)?);
+            let text = sciformats::model::canonical::text(rest)?;
             // Names may contain spaces; selections cannot.
-            let (path, selection) = text.rsplit_once(' ').unwrap_or_default();
-            let reference = references.get(path).copied().unwrap_or_default();
-            let selection = self::selection(selection)
+            let mut parts = text.rsplitn(2, |byte| *byte == b' ');
+            let (selection, path) = (parts.next().unwrap_or_default(), parts.next());
+            let reference = path.and_then(|path| references.get(path)).copied().unwrap_or_default();
+            let selection = String::from_utf8_lossy(if path.is_some() { selection } else { &[] });
+            let selection = self::selection(&selection)
                 .ok_or_else(|| Error::usage("region", format!("{selection:?} is not a selection")))?;
             let rank = rank(&selection);
             RegionReference::encode(&[RegionReference::of(reference, selection, rank)], to)

@@ -168,7 +168,7 @@ impl Writing {
             let Placed { id, group, name } = self.object(Handle(place as u64))?;
             let path = if place == 0 { "/".to_owned() } else { self.path(*group, name)? };
             let id = *id;
-            references.insert(path, self.writer.reference(id)?);
+            references.insert(path.into_bytes(), self.writer.reference(id)?);
         }
         for (id, elements) in std::mem::take(&mut self.arrays) {
             let mut dataset = self.writer.open_id(id)?;

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use hdf5_pure::structure::Class;
 use hdf5_pure::structure::{
-    Chunked, CreationOrder, Dataspace, FileSpaceInfo, Fill, FilterDescription, FloatOrder, IndexKind, Layout,
-    Member, MessageType, Rest, VariableLength,
+    Chunked, Dataspace, FileSpaceInfo, Fill, FilterDescription, FloatOrder, IndexKind, Layout, MessageType,
+    Rest, VariableLength,
 };
-use hdf5_pure::{Address, Dataset, Datatype, File, Node, Slab};
+use hdf5_pure::{Dataset, Datatype, File, Slab};
 use sciformats_core::bound;
 use sciformats_core::endian::ByteOrder;
 
@@ -84,132 +84,6 @@ pub fn is_canonical(datatype: &Datatype) -> bool {
         }
         Class::Opaque { .. } => true,
         _ => false,
-    }
-}
-
-/// Returns what the file records about an object besides its contents.
-pub(super) fn storage(file: &File, address: Address) -> Result<Vec<(&'static str, String)>> {
-    let properties = file.creation_properties(address)?;
-    let info = file.object_info(address)?;
-    let said = |pair: Option<(u16, u16)>| {
-        pair.map_or_else(|| "by default".into(), |(most, fewest)| format!("{most}, {fewest}"))
-    };
-    let mut told = vec![
-        ("hard links", info.references.to_string()),
-        ("comment", info.comment.map_or_else(String::new, |comment| comment.to_text().into_owned())),
-        ("order of attributes", format!("{:?}", properties.attribute_order).to_lowercase()),
-        ("thresholds of attributes", said(properties.attribute_phase_change)),
-        (
-            "times",
-            format!(
-                "{:?}",
-                properties.times.map_or_else(|| properties.modified.into_iter().collect(), Vec::from)
-            ),
-        ),
-    ];
-    if let Some(links) = &properties.links {
-        told.push(("order of links", format!("{:?}", links.order).to_lowercase()));
-        told.push(("thresholds of links", said(links.phase_change)));
-        told.push(("estimates of links", said(links.estimates)));
-    }
-    let mut attributes = Vec::new();
-    for attribute in file.attributes_at(address)? {
-        let name = attribute.name().map(|name| name.to_text().into_owned()).unwrap_or_default();
-        let committed = if attribute.committed()?.is_some() { "committed " } else { "" };
-        let (class, characters) = (class(attribute.datatype()?), attribute.character_set()?);
-        attributes.push(format!("{name:?} in {characters:?}: {committed}{class}"));
-    }
-    if properties.attribute_order == CreationOrder::Unknown {
-        sciformats_core::order::sort(&mut attributes);
-    }
-    told.push(("attributes", attributes.join("; ")));
-    match file.object_at(address)? {
-        Node::Group(group) => {
-            let mut links: Vec<_> = group.links()?.into_iter().flatten().collect();
-            sciformats_core::order::sort_by(&mut links, |a, b| {
-                (a.creation_order, &a.name).cmp(&(b.creation_order, &b.name))
-            });
-            let links = links
-                .iter()
-                .map(|link| format!("{}{}", link.name.to_text(), if link.utf8 { " in UTF-8" } else { "" }));
-            told.push(("links", links.collect::<Vec<_>>().join("; ")));
-        }
-        Node::Dataset(dataset) => of_dataset(&dataset, &mut told)?,
-        Node::Datatype(committed) => told.push(("datatype", class(&committed.datatype()?))),
-    }
-    Ok(told)
-}
-
-fn of_dataset(dataset: &Dataset, told: &mut Vec<(&'static str, String)>) -> Result<()> {
-    let committed = if dataset.committed()?.is_some() { "committed " } else { "" };
-    told.push(("datatype", format!("{committed}{}", class(dataset.datatype()))));
-    if let Dataspace::Simple { maximum, .. } = dataset.dataspace() {
-        let sides =
-            maximum.iter().map(|most| most.map_or_else(|| "unlimited".into(), |most| most.to_string()));
-        told.push(("largest shape", sides.collect::<Vec<_>>().join(", ")));
-    }
-    let (external, layout) = (dataset.external_files()?, dataset.layout()?);
-    told.push(("layout", layout_word(layout, !external.is_empty()).into()));
-    if let Layout::Chunked(chunked) = layout {
-        told.push(("chunks", format!("{:?}", chunked.dimensions)));
-        let filters = dataset.filters()?.filters.iter();
-        let filters = filters.map(|filter| format!("{} {:?} {}", filter.id, filter.values, filter.optional));
-        told.push(("filters", filters.collect::<Vec<_>>().join("; ")));
-    }
-    if !external.is_empty() {
-        told.push(("files", format!("{external:?}")));
-    }
-    let mappings = dataset.mappings()?;
-    if !mappings.is_empty() {
-        told.push(("sources", format!("{mappings:?}")));
-    }
-    let fill = dataset.fill_value()?;
-    let value = match (&fill.value, dataset.fill_canonical()?) {
-        (Fill::Undefined, _) => "undefined".into(),
-        (_, Some(value)) => format!("{value:02x?}"),
-        (_, None) if fill.allocation_time == 0 => "undefined".into(),
-        (_, None) => "by default".into(),
-    };
-    told.push(("fill value", value));
-    // If the file does not say, the default of the library for the layout holds.
-    let (allocation, write) = match (fill.allocation_time, layout) {
-        (0, Layout::Compact(_)) => (1, 2),
-        (0, Layout::Contiguous { .. }) => (2, 2),
-        (0, _) => (3, 2),
-        (allocation, _) => (allocation, fill.write_time),
-    };
-    told.push(("allocation", word(["early", "late", "incremental"], allocation.wrapping_sub(1))));
-    told.push(("filled", word(["on allocation", "never", "if set"], write)));
-    Ok(())
-}
-
-fn word(words: [&str; 3], index: u8) -> String {
-    words.get(usize::from(index)).map_or_else(|| index.to_string(), |word| (*word).into())
-}
-
-/// Describes a type as it is stored, without the version of its message and without the width of addresses.
-fn class(datatype: &Datatype) -> String {
-    let size = datatype.size;
-    match &datatype.class {
-        _ if is_canonical(datatype) => {
-            datatype.element_type().map_or_else(|_| size.to_string(), |of| element(&of).to_string())
-        }
-        Class::Compound(members) => {
-            let moves = leads_elsewhere(datatype);
-            let place =
-                |member: &Member| if moves { String::new() } else { format!(" at {}", member.offset) };
-            let member = |member: &Member| {
-                format!("{}{}: {}", member.name.to_text(), place(member), class(&member.datatype))
-            };
-            let members: Vec<_> = members.iter().map(member).collect();
-            let size = if moves { String::new() } else { format!("{size} bytes ") };
-            format!("{size}{{{}}}", members.join(", "))
-        }
-        Class::Array { dimensions, base } => format!("{dimensions:?} of {}", class(base)),
-        Class::VariableLength(VariableLength::Sequence(base)) => format!("sequence of {}", class(base)),
-        Class::Enumeration { base, members } => format!("{} {members:?}", class(base)),
-        other if leads_elsewhere(datatype) => format!("{other:?}"),
-        other => format!("{other:?} of {size} bytes"),
     }
 }
 
@@ -310,7 +184,7 @@ fn stored_chunks(dataset: &Dataset, chunked: &Chunked, info: &mut ArrayInfo) {
     }
 }
 
-fn layout_word(layout: &Layout, external: bool) -> &'static str {
+pub(super) fn layout_word(layout: &Layout, external: bool) -> &'static str {
     match layout {
         _ if external => "external",
         Layout::Compact(_) => "compact",
@@ -420,7 +294,7 @@ fn written_for(version: u8) -> &'static str {
     }
 }
 
-fn file_space(info: &FileSpaceInfo) -> String {
+pub(super) fn file_space(info: &FileSpaceInfo) -> String {
     let strategy = match info.strategy {
         0 => "free-space managers",
         1 => "pages",

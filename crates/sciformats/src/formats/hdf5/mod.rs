@@ -8,6 +8,7 @@
 mod describe;
 mod details;
 mod elsewhere;
+mod recorded;
 mod structures;
 
 pub use describe::{element, filter, is_canonical, is_external, leads_elsewhere};
@@ -25,6 +26,7 @@ use sciformats_core::bound;
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
 use self::elsewhere::Elsewhere;
+use self::recorded::Recorded;
 use crate::details::Details;
 use crate::file::Storage;
 use crate::model::{Attribute, AttributeValue, Kind, Name, Object, ObjectId, Target};
@@ -41,6 +43,7 @@ struct Adapter {
     /// The array that was requested last, because its elements are read one piece at a time.
     last: Mutex<Option<(ObjectId, Dataset)>>,
     elsewhere: Elsewhere,
+    recorded: Recorded,
 }
 
 pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions) -> Result<Box<dyn Source>> {
@@ -66,6 +69,7 @@ pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions)
         limits: options.limits,
         last: Mutex::default(),
         elsewhere: Elsewhere::default(),
+        recorded: Recorded::default(),
     }))
 }
 
@@ -314,7 +318,10 @@ impl Source for Adapter {
 
     fn storage(&self, id: ObjectId) -> Result<Vec<(&'static str, String)>> {
         let (file, address) = self.place(id)?;
-        describe::storage(&file, address)
+        match Elsewhere::has(id) {
+            true => Recorded::default().storage(&file, address),
+            false => self.recorded.storage(&file, address),
+        }
     }
 
     fn stored(&self, array: ObjectId) -> Result<Option<Stored<'_>>> {

@@ -1,0 +1,83 @@
+//! Which elements of sources virtual datasets show, if sources are missing or have another shape than their mappings say. The
+//! expected values are those of the C library, except where it reads beyond the end of a source.
+
+use hdf5_pure::structure::{Mapping, Regular, Selection};
+use hdf5_pure::{CreateOptions, File, Slab, Writer};
+
+type Result<T = ()> = hdf5_pure::Result<T>;
+
+fn side(start: u64, stride: u64, count: Option<u64>, block: Option<u64>) -> Regular {
+    Regular { start, stride, count, block }
+}
+
+fn mapping(dataset: &str, source: Selection, target: Vec<Regular>) -> Mapping {
+    Mapping { file: ".".into(), dataset: dataset.into(), source, target: Selection::Regular(target) }
+}
+
+/// Returns the shape of a virtual dataset whose second dimension grows, and its elements.
+fn shown(sources: &[(&str, [u64; 2], &[i32])], mappings: Vec<Mapping>) -> Result<(Vec<u64>, Vec<i32>)> {
+    let mut file = Writer::in_memory(&CreateOptions::default())?;
+    for (name, shape, values) in sources {
+        file.dataset(*name).shape(*shape).write(values)?;
+    }
+    let made = file.dataset("v").shape([4, 0]).max_shape([Some(4), None]).fill(-1);
+    mappings
+        .into_iter()
+        .fold(made.virtual_layout(), hdf5_pure::DatasetBuilder::map_selection)
+        .create::<i32>()?;
+    let file = File::from_bytes(file.into_bytes()?)?;
+    let dataset = file.dataset("v")?;
+    Ok((dataset.shape().to_vec(), dataset.read()?))
+}
+
+#[test]
+fn a_source_that_is_shorter_than_others_stays_in_its_place() -> Result {
+    let rows = |start| vec![side(start, 2, Some(1), Some(2)), side(0, 1, Some(1), None)];
+    let source = || Selection::Regular(rows(0));
+    let (shape, values) = shown(
+        &[("a", [2, 1], &[1, 2]), ("b", [2, 3], &[10, 11, 12, 13, 14, 15])],
+        vec![mapping("a", source(), rows(0)), mapping("b", source(), rows(2))],
+    )?;
+    assert_eq!(shape, [4, 3]);
+    assert_eq!(values, [1, -1, -1, 2, -1, -1, 10, 11, 12, 13, 14, 15]);
+    Ok(())
+}
+
+#[test]
+fn numbered_sources_end_at_the_first_that_is_missing() -> Result {
+    let rows = |start| vec![side(start, 2, Some(1), Some(2)), side(0, 1, None, Some(1))];
+    let (shape, values) = shown(
+        &[
+            ("a0", [2, 1], &[1, 2]),
+            ("a2", [2, 1], &[5, 6]),
+            ("b0", [2, 1], &[10, 11]),
+            ("b1", [2, 1], &[12, 13]),
+            ("b2", [2, 1], &[14, 15]),
+        ],
+        vec![mapping("a%b", Selection::All, rows(0)), mapping("b%b", Selection::All, rows(2))],
+    )?;
+    assert_eq!(shape, [4, 3]);
+    assert_eq!(values, [1, -1, -1, 2, -1, -1, 10, 12, 14, 11, 13, 15]);
+    Ok(())
+}
+
+#[test]
+fn elements_of_a_smaller_source_keep_their_places() -> Result {
+    let whole =
+        |rows, columns| vec![side(0, rows, Some(1), Some(rows)), side(0, columns, Some(1), Some(columns))];
+    let mut file = Writer::in_memory(&CreateOptions::default())?;
+    file.dataset("narrow").shape([3, 2]).write(&[0, 1, 10, 11, 20, 21])?;
+    let made = file.dataset("v").shape([3, 4]).fill(-1).virtual_layout();
+    made.map_selection(mapping("narrow", Selection::Regular(whole(3, 4)), whole(3, 4))).create::<i32>()?;
+    let made = file.dataset("all").shape([3, 4]).fill(-1).virtual_layout();
+    made.map_selection(mapping("narrow", Selection::All, whole(3, 4))).create::<i32>()?;
+    let file = File::from_bytes(file.into_bytes()?)?;
+    let values: Vec<i32> = file.dataset("v")?.read()?;
+    assert_eq!(values, [0, 1, -1, -1, 10, 11, -1, -1, 20, 21, -1, -1]);
+    let corner = Slab::new(&[3, 4], [hdf5_pure::Range::new(1, 2), hdf5_pure::Range::new(1, 2)])?;
+    assert_eq!(file.dataset("v")?.read_slab::<i32>(&corner)?, [11, -1, 21, -1]);
+    // It is not known which elements a whole source had.
+    let refused = file.dataset("all")?.read::<i32>().unwrap_err();
+    assert!(refused.to_string().contains("has another number of elements than the source"), "{refused}");
+    Ok(())
+}
