@@ -309,10 +309,13 @@ fn dates_times_and_spans_come_back_from_every_form() {
 #[cfg(all(feature = "parquet", feature = "ipc"))]
 #[test]
 fn values_that_a_form_would_change_are_refused() {
+    use arrow_buffer::OffsetBuffer;
     use sciformats_arrow::arrow_array::types::{Int8Type, Int64Type};
     use sciformats_arrow::arrow_array::{
-        ArrayRef, DictionaryArray, Int8Array, Int64Array, StringArray, TimestampSecondArray,
+        ArrayRef, DictionaryArray, FixedSizeListArray, Int8Array, Int64Array, ListArray, StringArray,
+        TimestampSecondArray,
     };
+    use sciformats_arrow::arrow_schema::{DataType, Field};
     let folder = Folder::new("changed");
     let write = |columns: Vec<(&'static str, ArrayRef)>, form: Form| {
         let table = open_file(&stored(&folder, columns), None, &opener()).unwrap();
@@ -328,6 +331,17 @@ fn values_that_a_form_would_change_are_refused() {
             assert!(error.contains(word) && error.contains("column s"), "{form:?}: {error}");
         }
     }
+    let pair = FixedSizeListArray::new(
+        Arc::new(Field::new("item", DataType::Int64, true)),
+        1,
+        Arc::new(Int64Array::from(vec![1, 2])),
+        None,
+    );
+    let item = Arc::new(Field::new("item", pair.data_type().clone(), true));
+    let ends = OffsetBuffer::from_lengths([2]);
+    let lists: ArrayRef = Arc::new(ListArray::new(item, ends, Arc::new(pair), None));
+    let error = write(vec![("s", lists)], Form::Records).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
     // Categories that are numbers are stored as numbers, and one that is missing is a missing value.
     let keys = || Int8Array::from(vec![Some(0), Some(1), None]);
     let numbers = DictionaryArray::<Int8Type>::new(keys(), Arc::new(Int64Array::from(vec![5, 7])));
@@ -417,7 +431,8 @@ fn dates_of_milliseconds_are_moments_in_parquet() {
     use sciformats_arrow::{ParquetOptions, write_parquet};
     let folder = Folder::new("date64");
     let dates = Arc::new(Date64Array::from(vec![Some(86_400_001), None]));
-    let batch = RecordBatch::try_from_iter([("at", dates as sciformats_arrow::arrow_array::ArrayRef)]).unwrap();
+    let batch =
+        RecordBatch::try_from_iter([("at", dates as sciformats_arrow::arrow_array::ArrayRef)]).unwrap();
     let reader = RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
     let path = folder.path().join("t.parquet");
     write_parquet(reader, std::fs::File::create(&path).unwrap(), &ParquetOptions::default()).unwrap();

@@ -363,6 +363,24 @@ def test_dates_far_away_are_compared_exactly(tmp_path: pathlib.Path) -> None:
             sciformats.table(path).select(where=[("t", ">", wrong)])
 
 
+def test_a_number_beside_binary32_is_one_of_its_numbers(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["t/x"] = np.array([0.1, 0.2, 0.3], "f4")
+        file["t/n"] = np.arange(3)
+    found = pyarrow.table(sciformats.table(tmp_path / "a.h5", "/t").select(["n"], where=[("x", "=", 0.1)]))
+    assert found["n"].to_pylist() == [0]
+    found = pyarrow.table(sciformats.sql(f"SELECT n FROM \"{tmp_path}/a.h5:/t\" WHERE x <= 0.2"))
+    assert found["n"].to_pylist() == [0, 1]
+
+
+def test_days_are_compared_with_dates(tmp_path: pathlib.Path) -> None:
+    days = pyarrow.table({"day": pyarrow.array([18_000, None, 20_000], pyarrow.date32())})
+    pyarrow.parquet.write_table(days, tmp_path / "days.parquet")
+    for late in (datetime.date(2020, 1, 1), np.datetime64("2020"), "2020-01-01"):
+        part = sciformats.table(tmp_path / "days.parquet").select(where=[("day", ">", late)])
+        assert pyarrow.table(part) == days.slice(2)
+
+
 def test_decimals_are_compared_by_polars(tmp_path: pathlib.Path) -> None:
     whole = polars.DataFrame({"price": ["1.25", "3.5"]}).with_columns(polars.col("price").cast(polars.Decimal(8, 2)))
     whole.write_parquet(tmp_path / "prices.parquet")

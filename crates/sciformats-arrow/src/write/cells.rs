@@ -235,7 +235,7 @@ impl Cell {
             DataType::List(item) | DataType::LargeList(item) if taste == Taste::Plain => {
                 let of = Self::new(name, item.data_type(), taste, width)?;
                 if !of.is_flat() {
-                    return Err(unsupported(name, "lists of texts or lists"));
+                    return Err(unsupported(name, "lists of texts, lists or records"));
                 }
                 (Datatype::sequence(&of.datatype), Kind::List(Box::new(of)))
             }
@@ -250,14 +250,9 @@ impl Cell {
         Ok(Self { datatype, kind, name: name.to_owned() })
     }
 
-    /// Returns whether the bytes of values are all there is to store.
+    /// Returns whether the values are bytes of one size, side by side.
     fn is_flat(&self) -> bool {
-        match &self.kind {
-            Kind::Text | Kind::Blob | Kind::List(_) => false,
-            Kind::Equal(of, _) => of.is_flat(),
-            Kind::Record(of) => of.iter().all(Self::is_flat),
-            _ => true,
-        }
+        matches!(self.kind, Kind::Plain { .. } | Kind::Bytes(_) | Kind::Truth)
     }
 
     fn missing(&self) -> Error {
