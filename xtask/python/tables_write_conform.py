@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 import sys
 from importlib.metadata import version
 
@@ -134,6 +135,54 @@ def frame_and_back():
         assert found.schema.field(name).type == MISSING.schema.field(name).type
 
 
+def of_every_type():
+    """Columns that records of HDF5 have no types for, and others, with missing values where there is a place for them."""
+    some = [1, None, 3, -4, 5, 6]
+    dates = pyarrow.array([1, None, 3, -400_000, 5, 6], pyarrow.date32())
+    pairs = pyarrow.array(list(range(12)), pyarrow.date32())
+    threes = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(numpy.arange(36)), 3)
+    fields = pyarrow.struct([("a", pyarrow.int32()), ("when", pyarrow.timestamp("us")), ("p", pyarrow.struct([("q", pyarrow.date32())]))])
+    found = {f"t{unit}": pyarrow.array(some, pyarrow.timestamp(unit)) for unit in ("ms", "us", "ns")}
+    found |= {f"d{unit}": pyarrow.array(some, pyarrow.duration(unit)) for unit in ("ms", "us", "ns")}
+    found |= {"zone": pyarrow.array(some, pyarrow.timestamp("us", tz="Europe/Berlin")), "day": dates, "f2": pyarrow.array(numpy.arange(6).astype("f2"))}
+    found |= {"clock": pyarrow.array([1, None, 3, 4, 5, 6], pyarrow.time64("us")), "ms": pyarrow.array([1, None, 3, 4, 5, 6], pyarrow.time32("ms"))}
+    found |= {"bytes": pyarrow.array([b"ab\0", b"\0\0\0", b"xyz"] * 2, pyarrow.binary(3)), "pair": pyarrow.FixedSizeListArray.from_arrays(pairs, 2)}
+    found |= {"grid": pyarrow.FixedSizeListArray.from_arrays(threes, 2), "inf": pyarrow.array([0.5, float("inf"), -float("inf"), 1.0, -0.0, 2.0], pyarrow.float32())}
+    found |= {"big": pyarrow.array([2**64 - 1, 0, 1, 2, 3, 4], pyarrow.uint64()), "place": pyarrow.array([{"a": at, "when": at, "p": {"q": at}} for at in range(6)], fields)}
+    return pyarrow.table(found)
+
+
+def there_and_back(form):
+    """Parquet becomes HDF5 and Parquet again, and every column has its type and its values; PyTables opens its form."""
+    table = of_every_type()
+    pyarrow.parquet.write_table(table, f"{FOLDER}/every.parquet")
+    run("convert", "every.parquet", "every.h5:/a/t", "--form", form, "--force")
+    if form == "pytables":
+        with tables.open_file(f"{FOLDER}/every.h5") as file:
+            got = file.get_node("/a/t").read()
+            assert got["grid"].shape == (6, 2, 3) and got["bytes"].tobytes() == b"ab\0\0\0\0xyz" * 2 and got["place"]["p"]["q"].tolist() == list(range(6))
+    run("convert", "every.h5:/a/t", "again.parquet", "--force")
+    found = pyarrow.parquet.read_table(f"{FOLDER}/again.parquet")
+    if form == "columns":
+        # Records beside arrays have a column for each field.
+        table = table.flatten()
+        found = pyarrow.table({name: found[name] for name in table.column_names})
+    for name in table.column_names:
+        assert found[name].type == table[name].type, f"{name}: {found[name].type} is not {table[name].type}"
+        assert found[name].to_pylist() == table[name].to_pylist(), name
+
+
+def refused_names():
+    """Names that PyTables cannot open, and texts that end early, are refused before the file appears."""
+    for name in ["a/b", "_v_x", "_f_x", "_g_x", "_c_x", "__members__"]:
+        pyarrow.parquet.write_table(pyarrow.table({name: [1]}), f"{FOLDER}/name.parquet")
+        assert name in run("convert", "name.parquet", "never.h5", "--form", "pytables", status=1).stderr
+    pyarrow.parquet.write_table(pyarrow.table({"s": ["b\0c"]}), f"{FOLDER}/zero.parquet")
+    for form in ["records", "pytables", "columns"]:
+        assert "zero byte" in run("convert", "zero.parquet", "never.h5", "--form", form, status=1).stderr
+    assert not os.path.exists(f"{FOLDER}/never.h5")
+
+
 def refused():
     """What a form has no place for is refused by name."""
     for form in ["records", "pytables", "columns"]:
@@ -201,7 +250,9 @@ if __name__ == "__main__":
         print(json.dumps({"peer": f"{name} {version(name)}"}))
     pyarrow.parquet.write_table(TABLE, f"{FOLDER}/table.parquet")
     pyarrow.parquet.write_table(MISSING, f"{FOLDER}/missing.parquet")
-    for work in [records, pytables, group, frame, frame_and_back, refused, parquet, arrow, csv]:
+    for work in [records, pytables, group, frame, frame_and_back, refused, refused_names, parquet, arrow, csv]:
         check(f"written: {work.__doc__}", work, "they read ours")
+    for form in ["records", "pytables", "columns"]:
+        check(f"written: {form}: {there_and_back.__doc__}", lambda: there_and_back(form), "they read ours")
     check(f"written: {pytables_grows.__doc__}", pytables_grows, "edited there")
     check(f"foreign: {foreign.__doc__}", foreign, "we read theirs")

@@ -251,7 +251,7 @@ impl Batches {
         for (of, none) in chosen.iter().zip(Table::read_undecoded(&chosen, (0, 0))?) {
             let kind = decode::data_type(of, &none).map_err(|error| error_of(of, error))?;
             let index = table.index.iter().any(|index| std::ptr::eq(index, *of));
-            fields.push(Field::new(&of.name, kind.clone(), true).with_metadata(metadata(of, index)));
+            fields.push(Field::new(&of.name, kind.clone(), true).with_metadata(metadata(of, index)?));
             columns.push(((*of).clone(), kind));
         }
         let tests = tests(table, options, &chosen)?;
@@ -568,12 +568,17 @@ pub(crate) fn column<'a>(table: &'a Table, name: &str) -> Result<&'a Column> {
     })
 }
 
-fn metadata(column: &Column, index: bool) -> HashMap<String, String> {
+fn metadata(column: &Column, index: bool) -> Result<HashMap<String, String>> {
     let mut metadata = HashMap::new();
-    metadata.extend(column.units.clone().map(|units| ("units".to_owned(), units)));
+    let units = match &column.units {
+        Some(units) => Some(units.clone()),
+        // Records have the units of their fields in attributes of their own.
+        None => column.attribute("units")?,
+    };
+    metadata.extend(units.map(|units| ("units".to_owned(), units)));
     metadata.extend(column.description.clone().map(|told| ("description".to_owned(), told)));
     metadata.extend(index.then(|| ("index".to_owned(), "true".to_owned())));
-    metadata
+    Ok(metadata)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use sciformats_conventions::{Column, Undecoded, Values};
 use sciformats_core::{Fault, FaultKind};
 
 use crate::build::{Builder, integers, names};
+use crate::marks;
 
 /// The zone of moments that are known to be in UTC.
 const UTC: &str = "UTC";
@@ -42,6 +43,7 @@ pub(crate) fn data_type(column: &Column, none: &Undecoded) -> Result<DataType> {
         Undecoded::Spread { of, .. } => return data_type(column, of),
         _ => return Err(Error::internal("a column in a form that Arrow does not know")),
     };
+    kind = marks::marked(column, kind)?;
     for side in column.row_shape().iter().rev() {
         let side = i32::try_from(*side).map_err(|_| too_wide(column))?;
         kind = DataType::FixedSizeList(Arc::new(Field::new("item", kind, true)), side);
@@ -131,7 +133,7 @@ pub(crate) fn array(
         leaf = item.data_type();
         sides -= 1;
     }
-    let flat = flat(column, leaf, from)?;
+    let flat = marks::as_type(flat(column, leaf, from)?, leaf).map_err(|error| internal(&error))?;
     nested(kind, flat, height).map_err(|error| internal(&error))
 }
 

@@ -47,13 +47,47 @@ pub fn table(data: &Dataset, path: &str) -> Result<Table> {
             if !values.is_empty() && !are_rows(&variables, &values) {
                 return over_grid(data, path, values);
             }
-            variables
+            return of_group(data, path, &variables);
         }
         _ => Vec::new(),
     };
-    Table::of_variables(path, found).ok_or_else(|| {
-        Error::usage("path", format!("{path} is neither a table nor a group of arrays of one length"))
-    })
+    Table::of_variables(path, found).ok_or_else(|| none_at(path))
+}
+
+fn none_at(path: &str) -> Error {
+    Error::usage("path", format!("{path} is neither a table nor a group of arrays of one length"))
+}
+
+/// Returns the table of the arrays of a group. The columns of lists of records among them have the names of both:
+/// `events.time`.
+fn of_group(data: &Dataset, path: &str, variables: &[Variable]) -> Result<Table> {
+    let mut table = Table::of_variables(path, variables.to_vec()).ok_or_else(|| none_at(path))?;
+    let mut columns = std::mem::take(&mut table.columns).into_iter();
+    let mut variables = variables.iter().map(Variable::path).peekable();
+    for child in data.node(path)?.children()? {
+        if variables.next_if(|known| *known == child.path()).is_some() {
+            table.columns.extend(columns.next());
+            continue;
+        }
+        if child.kind()? != Kind::Array {
+            continue;
+        }
+        let Some(Meaning::Table(inner)) = data.meaning(child.path())? else { continue };
+        if inner.rows != table.rows {
+            let (name, found, rows) = (child.name(), inner.rows, table.rows);
+            let what = format!(
+                "{path} is no table, because its list of records {name} has {found} rows, and its arrays have {rows}"
+            );
+            return Err(Error::usage("path", what));
+        }
+        complete(data, child.path(), &inner)?;
+        for mut column in inner.index.into_iter().chain(inner.columns) {
+            column.name = format!("{}.{}", child.name(), column.name);
+            table.columns.push(column);
+        }
+    }
+    table.columns.extend(columns);
+    Ok(table)
 }
 
 /// Checks that a frame has the columns that it lists, and that none is left out that can be read nowhere else.

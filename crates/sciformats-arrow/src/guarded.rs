@@ -1,7 +1,8 @@
 //! Streams of record batches that come from other libraries.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use arrow_array::{BooleanArray, RecordBatch, RecordBatchReader};
 use arrow_buffer::BooleanBuffer;
@@ -14,9 +15,26 @@ use crate::csv::of_arrow;
 /// A stream of record batches of any origin.
 pub type Reader = Box<dyn RecordBatchReader + Send>;
 
-/// Calls a library that may not expect every damage; a panic in it is an error about the file.
+thread_local! {
+    /// Whether this thread calls a library whose panics are errors about a file.
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls a library that may not expect every damage; a panic in it is an error about the file, and is not printed.
 pub(crate) fn guarded<T>(what: &'static str, call: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(damaged(what)))
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !GUARDED.get() {
+                before(panic);
+            }
+        }));
+    });
+    let outer = GUARDED.replace(true);
+    let found = catch_unwind(AssertUnwindSafe(call));
+    GUARDED.set(outer);
+    found.unwrap_or_else(|_| Err(damaged(what)))
 }
 
 /// The error for a file that its library cannot read.

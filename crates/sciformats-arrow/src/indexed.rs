@@ -3,11 +3,12 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use arrow_schema::DataType;
 use sciformats_conventions::decoding::Decoding;
 use sciformats_conventions::sciformats::{ElementType, Result};
 use sciformats_conventions::{Column, StoredValue, TableIndex, Undecoded};
 
-use crate::predicate::{Comparison, Predicate, Scalar, moment, order_of_mixed};
+use crate::predicate::{Comparison, Predicate, Scalar, moment, nearest, order_of_mixed};
 
 /// What the stored values of a column stand for, where their order is that of the values.
 #[derive(Clone, Copy, Debug)]
@@ -73,11 +74,23 @@ impl Meaning {
 pub(crate) fn rows(column: &Column, conditions: &[&Predicate], rows: u64) -> Option<Vec<Range<u64>>> {
     let none = sciformats_conventions::Table::read_undecoded(&[column], (0, 0)).ok()?.pop()?;
     let meaning = Meaning::of(&none)?;
+    let narrow = match &none {
+        Undecoded::Stored { element: ElementType::F16, .. } => Some(DataType::Float16),
+        Undecoded::Stored { element: ElementType::F32, .. } => Some(DataType::Float32),
+        _ => None,
+    };
     let mut bounds = Vec::new();
     for of in conditions {
         let value = match (&of.value, meaning) {
             (Scalar::Text(text), Meaning::Moments(..)) => Scalar::Moment(moment(text)?),
             (Scalar::Float(value), _) if value.is_nan() => return None,
+            // As where values are compared one by one.
+            (Scalar::Float(value), _) => {
+                Scalar::Float(narrow.as_ref().map_or(*value, |kind| nearest(kind, *value)))
+            }
+            (Scalar::Int(value), _) if narrow.is_some() => {
+                Scalar::Float(narrow.as_ref().map_or(*value as f64, |kind| nearest(kind, *value as f64)))
+            }
             (value, _) => value.clone(),
         };
         if of.comparison != Comparison::NotEqual {

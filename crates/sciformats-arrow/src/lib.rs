@@ -12,6 +12,7 @@ mod guarded;
 mod indexed;
 #[cfg(feature = "ipc")]
 mod ipc;
+mod marks;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod predicate;
@@ -34,5 +35,5 @@ pub use ipc::{read_ipc, write_ipc};
 pub use parquet::{ParquetOptions, read_parquet, write_parquet};
 pub use predicate::{Comparison, Predicate, Scalar};
 pub use sciformats_conventions;
-pub use source::{Files, Open, Scan, Whole, open_file};
+pub use source::{Files, Open, Scan, Whole, of_file, open_file};
 pub use text::{Style, write_cell};

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date64Type, TimestampMillisecondType};
+use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_schema::{DataType, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::{
@@ -90,6 +92,14 @@ fn of_parquet(error: ParquetError) -> Error {
     }
 }
 
+/// Returns the error of reading a file.
+fn of_reading(error: ParquetError) -> Error {
+    match of_parquet(error) {
+        Error::Io { source, path, offset, .. } => Error::Io { action: "read", source, path, offset },
+        other => other,
+    }
+}
+
 /// Writes a table as a file of Parquet. Columns are encoded by several threads. Returns the number of rows.
 ///
 /// # Errors
@@ -100,7 +110,7 @@ pub fn write_parquet(
     out: impl Write + Send,
     options: &ParquetOptions,
 ) -> Result<u64> {
-    let schema = table.schema();
+    let schema = moments(&table.schema());
     let settings = ArrowWriterOptions::new().with_properties(options.properties(&schema)?);
     let writer = ArrowWriter::try_new_with_options(out, Arc::clone(&schema), settings).map_err(of_parquet)?;
     let (mut file, factory) = writer.into_serialized_writer().map_err(of_parquet)?;
@@ -115,6 +125,7 @@ pub fn write_parquet(
         let batch = table.next().transpose().map_err(of_arrow)?;
         let over = batch.is_none();
         if let Some(batch) = batch.filter(|batch| batch.num_rows() > 0) {
+            let batch = of_moments(&batch, &schema)?;
             rows = rows.saturating_add(batch.num_rows() as u64); // a bound
             held = held.saturating_add(batch.num_rows()); // a bound
             group.push(batch);
@@ -141,6 +152,26 @@ pub fn write_parquet(
     }
     file.close().map_err(of_parquet)?;
     Ok(rows)
+}
+
+/// Returns a schema in which dates that count milliseconds are moments, because Parquet has no such dates.
+fn moments(schema: &SchemaRef) -> SchemaRef {
+    let fields = schema.fields().iter().map(|field| match field.data_type() {
+        DataType::Date64 => {
+            Arc::new(field.as_ref().clone().with_data_type(DataType::Timestamp(TimeUnit::Millisecond, None)))
+        }
+        _ => Arc::clone(field),
+    });
+    Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
+}
+
+fn of_moments(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let columns = batch.columns().iter().map(|column| match column.as_primitive_opt::<Date64Type>() {
+        Some(dates) => Arc::new(dates.reinterpret_cast::<TimestampMillisecondType>()),
+        None => Arc::clone(column),
+    });
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect(), &options).map_err(of_arrow)
 }
 
 /// Returns the number of columns of Parquet that a column of Arrow becomes.
@@ -224,16 +255,16 @@ fn column(
 /// kind that is not read.
 pub fn read_parquet(file: File, options: &Options) -> Result<Reader> {
     let reader = guarded(WHAT, || {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(of_parquet)?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(of_reading)?;
         let rows = usize::try_from(options.batch_rows.clamp(1, BATCH)).unwrap_or(1024);
         let builder = builder.with_batch_size(rows);
-        let Some(names) = &options.columns else { return builder.build().map_err(of_parquet) };
+        let Some(names) = &options.columns else { return builder.build().map_err(of_reading) };
         let wanted = names.iter().chain(options.filter.iter().map(|test| &test.column));
         let wanted: Vec<usize> = wanted
             .filter_map(|name| builder.schema().fields().iter().position(|field| field.name() == name))
             .collect();
         let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
-        builder.with_projection(mask).build().map_err(of_parquet)
+        builder.with_projection(mask).build().map_err(of_reading)
     })?;
     Ok(Box::new(Part::new(reader, WHAT, options)?))
 }

@@ -9,7 +9,8 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use sciformats_conventions::sciformats::{Error, Result};
 
-/// A condition on one column: `depth > 5`. A missing value satisfies no comparison.
+/// A condition on one column: `depth > 5`. A missing value satisfies no comparison. Beside numbers of 16 or 32 bits, a
+/// value means the nearest of these: `x = 0.1` holds for what is 0.1 in a column of binary32.
 ///
 /// ```
 /// use sciformats_arrow::{Comparison, Predicate, Scalar};
@@ -123,16 +124,28 @@ impl std::fmt::Display for Scalar {
     }
 }
 
+/// Returns the number of a type that is nearest to another one, as a column of numbers with few digits has it: 0.1 is
+/// not among them. A number that is too large for the type stays.
+pub(crate) fn nearest(kind: &DataType, value: f64) -> f64 {
+    let near = match kind {
+        DataType::Float32 => f64::from(value as f32),
+        DataType::Float16 => half::f16::from_f64(value).to_f64(),
+        _ => value,
+    };
+    if near.is_finite() { near } else { value }
+}
+
 /// Compares an integer with a number exactly.
 pub(crate) fn order_of_mixed(integer: i128, float: f64) -> Option<Ordering> {
     if float.is_nan() {
         return None;
     }
-    // No integer of 65 bits is beyond these.
-    if float >= 1e30 {
+    // No integer of 128 bits is beyond these, which are 2^127 and its opposite.
+    const BEYOND: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
+    if float >= BEYOND {
         return Some(Ordering::Less);
     }
-    if float <= -1e30 {
+    if float < -BEYOND {
         return Some(Ordering::Greater);
     }
     let whole = float.floor() as i128;
@@ -200,14 +213,26 @@ impl Predicate {
                 });
                 Ok(BooleanArray::new(values, None))
             }
-            DataType::Timestamp(unit, _) => {
-                let wanted = match &self.value {
-                    Scalar::Moment(moment) => *moment,
-                    Scalar::Text(text) => moment(text).ok_or_else(|| self.wrong(array))?,
-                    _ => return Err(self.wrong(array)),
-                };
-                self.counts(array, *unit, wanted)
+            DataType::Timestamp(unit, _) => self.counts(array, *unit, self.moment(array)?),
+            DataType::Date32 => {
+                let (days, wanted) = (array.as_primitive::<types::Date32Type>(), self.moment(array)?);
+                let order = |day: &i32| (i128::from(*day) * 86_400_000_000_000).cmp(&wanted);
+                Ok(self.each(days.len(), days.nulls(), |at| days.values().get(at).map(order)))
             }
+            DataType::Date64 => {
+                let (counts, wanted) = (array.as_primitive::<types::Date64Type>(), self.moment(array)?);
+                let order = |count: &i64| (i128::from(*count) * 1_000_000).cmp(&wanted);
+                Ok(self.each(counts.len(), counts.nulls(), |at| counts.values().get(at).map(order)))
+            }
+            _ => Err(self.wrong(array)),
+        }
+    }
+
+    /// Returns the date that values are compared with.
+    fn moment(&self, array: &dyn Array) -> Result<i128> {
+        match &self.value {
+            Scalar::Moment(moment) => Ok(*moment),
+            Scalar::Text(text) => moment(text).ok_or_else(|| self.wrong(array)),
             _ => Err(self.wrong(array)),
         }
     }
@@ -254,7 +279,14 @@ impl Predicate {
         wide: impl Fn(T::Native) -> f64,
     ) -> Result<BooleanArray> {
         let values = array.values();
-        Ok(match self.value {
+        // A number that the caller writes means the one that the column has for it.
+        let kind = array.data_type();
+        let wanted = match self.value {
+            Scalar::Float(wanted) => Scalar::Float(nearest(kind, wanted)),
+            Scalar::Int(wanted) if *kind != DataType::Float64 => Scalar::Float(nearest(kind, wanted as f64)),
+            _ => self.value.clone(),
+        };
+        Ok(match wanted {
             Scalar::Float(wanted) => self.each(values.len(), array.nulls(), |at| {
                 values.get(at).and_then(|&value| wide(value).partial_cmp(&wanted))
             }),

@@ -10,7 +10,7 @@ use arrow_array::{
     Array, ArrayRef, LargeStringArray, RecordBatch, RecordBatchIterator, RecordBatchOptions,
     RecordBatchReader,
 };
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use sciformats_conventions::sciformats::{Error, Result};
 use sciformats_conventions::{Dataset, Table};
 
@@ -125,8 +125,18 @@ impl Scan for Foreign {
     }
 
     fn scan(&self, options: &Options) -> Result<Reader> {
-        self.kind.read(&self.path, options)
+        let path = self.path.clone();
+        let named = move |error: Error| error.in_file(&path, None);
+        let reader = self.kind.read(&self.path, options).map_err(&named)?;
+        let schema = reader.schema();
+        let batches = reader.map(move |batch| batch.map_err(|error| within(error, &named)));
+        Ok(Box::new(RecordBatchIterator::new(batches, schema)))
     }
+}
+
+/// Names the file in the error of a batch.
+fn within(error: ArrowError, named: &impl Fn(Error) -> Error) -> ArrowError {
+    ArrowError::ExternalError(Box::new(named(crate::csv::of_arrow(error))))
 }
 
 /// Opens scientific files, for [`open_file`] and [`Files`].
@@ -143,8 +153,28 @@ pub fn open_file(file: &Path, path: Option<&str>, open: &Open) -> Result<Arc<dyn
     let Some(kind) = foreign else {
         return Ok(Arc::new(Whole::new(&open(file)?, path.unwrap_or("/"))?));
     };
-    let schema = kind.read(file, &Options::default())?.schema();
+    let read = kind.read(file, &Options::default()).map_err(|error| error.in_file(file, None));
+    let schema = read?.schema();
     Ok(Arc::new(Foreign { path: file.to_owned(), kind, schema }))
+}
+
+/// Names the file in an error about one of several.
+pub fn of_file(error: Error, file: &Path) -> Error {
+    let shown = file.display();
+    match error {
+        Error::NotFound { what: "column", name, .. } => {
+            Error::unsupported(format!("the file {shown} without the column {name}, which others have,"))
+        }
+        Error::NotFound { what, name, nearest } => {
+            let dot = if name.starts_with('/') { "" } else { " " };
+            Error::NotFound { what, name: format!("{shown}:{dot}{name}").into(), nearest }
+        }
+        Error::WrongType { name, expected, found } => {
+            Error::WrongType { name: format!("{shown}:{name}").into(), expected, found }
+        }
+        Error::Usage { argument, problem } => Error::usage(argument, format!("{problem}, in {shown}")),
+        other => other.in_file(file, None),
+    }
 }
 
 /// Many files as one table, with a first column that names the file of each row.
@@ -166,7 +196,8 @@ impl Files {
     pub fn new(files: Vec<PathBuf>, path: Option<&str>, column: &str, open: &Open) -> Result<Self> {
         let first =
             files.first().ok_or_else(|| Error::usage("files", "are none, so there are no columns"))?;
-        let schema = open_file(first, path, open)?.schema();
+        let opened = open_file(first, path, open).map_err(|error| of_file(error, first));
+        let schema = opened?.schema();
         if schema.fields().iter().any(|field| field.name() == column) {
             return Err(Error::usage("column", format!("{column} is already one of the table")));
         }
@@ -206,21 +237,22 @@ impl Scan for Files {
         let (out, column) = (Arc::clone(&schema), self.column.clone());
         let batches = files.into_iter().flat_map(move |file| -> Box<dyn Iterator<Item = _> + Send> {
             let shown = file.display().to_string();
-            let of_file = |error: Error| arrow_schema::ArrowError::ExternalError(Box::new(error.within(Some(&file), None)));
+            let failed = |error| ArrowError::ExternalError(Box::new(of_file(error, &file)));
             let name = LargeStringArray::from(vec![shown.as_str()]);
             let wanted = own.iter().map(|test| test.mask(&name)).collect::<Result<Vec<_>>>();
             match wanted {
                 Ok(masks) if masks.iter().all(|mask| mask.count_set_bits() == 1) => {}
                 Ok(_) => return Box::new(std::iter::empty()),
-                Err(error) => return Box::new(std::iter::once(Err(of_file(error)))),
+                Err(error) => return Box::new(std::iter::once(Err(failed(error)))),
             }
             let reader = match open_file(&file, path.as_deref(), &open).and_then(|table| table.scan(&part)) {
                 Ok(reader) => reader,
-                Err(error) => return Box::new(std::iter::once(Err(of_file(error)))),
+                Err(error) => return Box::new(std::iter::once(Err(failed(error)))),
             };
             let (out, column) = (Arc::clone(&out), column.clone());
+            let named = move |error| of_file(error, &file);
             Box::new(reader.map(move |batch| {
-                let batch = batch?;
+                let batch = batch.map_err(|error| within(error, &named))?;
                 let rows = batch.num_rows();
                 let mut columns = batch.columns().iter();
                 let mut arrays: Vec<ArrayRef> = Vec::new();
@@ -234,7 +266,7 @@ impl Scan for Files {
                         let (name, found) = (field.name(), array.data_type());
                         let wanted = field.data_type();
                         let what = format!("the column {name} of type {found} in {shown}, which is {wanted} in the first file,");
-                        return Err(arrow_schema::ArrowError::ExternalError(Box::new(Error::unsupported(what))));
+                        return Err(ArrowError::ExternalError(Box::new(Error::unsupported(what))));
                     }
                     arrays.push(Arc::clone(array));
                 }

@@ -14,7 +14,7 @@ use sciformats_conventions::time::{Calendar, DateTime};
 pub enum Style {
     /// For people and CSV: texts as they are, and nothing for missing values and NaN.
     Plain,
-    /// JSON, in which missing values, NaN and infinities are `null`.
+    /// JSON, in which missing values and NaN are `null`, and infinities are the texts `"Infinity"` and `"-Infinity"`.
     Json,
 }
 
@@ -51,15 +51,15 @@ pub fn write_cell(out: &mut String, style: Style, array: &dyn Array, row: usize)
         DataType::UInt64 => number!(types::UInt64Type),
         DataType::Float16 => {
             let value = array.as_primitive::<types::Float16Type>().value(row).to_f32();
-            float(out, style, value.is_finite(), value.is_nan(), value)
+            float(out, style, value)
         }
         DataType::Float32 => {
             let value = array.as_primitive::<types::Float32Type>().value(row);
-            float(out, style, value.is_finite(), value.is_nan(), value)
+            float(out, style, value)
         }
         DataType::Float64 => {
             let value = array.as_primitive::<types::Float64Type>().value(row);
-            float(out, style, value.is_finite(), value.is_nan(), value)
+            float(out, style, value)
         }
         DataType::Boolean => {
             let _ = write!(out, "{}", array.as_boolean().value(row));
@@ -98,7 +98,7 @@ pub fn write_cell(out: &mut String, style: Style, array: &dyn Array, row: usize)
             };
             // A span is a number of seconds.
             let seconds = count as f64 * (crate::decode::length(*unit) as f64 / 1e9);
-            float(out, style, true, false, seconds)
+            float(out, style, seconds)
         }
         DataType::Dictionary(key, _) => match **key {
             DataType::Int8 => name::<types::Int8Type>(out, style, array, row),
@@ -176,9 +176,15 @@ fn missing(out: &mut String, style: Style) -> bool {
     false
 }
 
-fn float(out: &mut String, style: Style, finite: bool, nan: bool, value: impl std::fmt::Debug) -> bool {
-    if nan || (!finite && style == Style::Json) {
+fn float(out: &mut String, style: Style, value: impl Into<f64> + std::fmt::Debug + Copy) -> bool {
+    let wide: f64 = value.into();
+    if wide.is_nan() {
         return missing(out, style);
+    }
+    // JSON has no numbers for them.
+    if wide.is_infinite() && style == Style::Json {
+        out.push_str(if wide > 0.0 { r#""Infinity""# } else { r#""-Infinity""# });
+        return true;
     }
     let _ = write!(out, "{value:?}");
     true

@@ -224,6 +224,224 @@ fn files_of_parquet_and_arrow_come_back() {
     }
 }
 
+/// Columns of the types that HDF5 has no elements for, and others, with missing values where every form has them.
+#[cfg(all(feature = "parquet", feature = "ipc"))]
+fn of_all_types() -> Vec<(&'static str, sciformats_arrow::arrow_array::ArrayRef)> {
+    use sciformats_arrow::arrow_array::*;
+    use sciformats_arrow::arrow_schema::{DataType, Field};
+    let dates = Arc::new(Date32Array::from(vec![Some(19_000), None, Some(-1)]));
+    let inner = Arc::new(TimestampMillisecondArray::from(vec![Some(5), None, Some(-7)]));
+    let fields =
+        vec![Field::new("since", inner.data_type().clone(), true), Field::new("n", DataType::Int16, true)];
+    let records =
+        StructArray::new(fields.into(), vec![inner, Arc::new(Int16Array::from(vec![1, 2, 3]))], None);
+    let item = Arc::new(Field::new("item", DataType::Date32, true));
+    let days = Arc::new(Date32Array::from((0..6).collect::<Vec<_>>()));
+    vec![
+        ("day", dates),
+        ("plain", Arc::new(TimestampMicrosecondArray::from(vec![Some(1), None, Some(i64::MAX)]))),
+        ("utc", Arc::new(TimestampNanosecondArray::from(vec![1, 2, 3]).with_timezone("Europe/Berlin"))),
+        ("span", Arc::new(DurationMicrosecondArray::from(vec![Some(-5), None, Some(0)]))),
+        ("clock", Arc::new(Time64MicrosecondArray::from(vec![Some(86_399_999_999), None, Some(0)]))),
+        ("second", Arc::new(Time32MillisecondArray::from(vec![Some(5), None, Some(0)]))),
+        ("count", Arc::new(Int64Array::from(vec![i64::MIN, 0, i64::MAX]))),
+        ("records", Arc::new(records)),
+        ("pair", Arc::new(FixedSizeListArray::new(item, 2, days, None))),
+        (
+            "id",
+            Arc::new(FixedSizeBinaryArray::try_from_iter([b"ab\0", b"\0\0\0", b"xyz"].into_iter()).unwrap()),
+        ),
+    ]
+}
+
+#[cfg(all(feature = "parquet", feature = "ipc"))]
+fn stored(
+    folder: &Folder,
+    columns: Vec<(&'static str, sciformats_arrow::arrow_array::ArrayRef)>,
+) -> std::path::PathBuf {
+    use sciformats_arrow::arrow_array::RecordBatchIterator;
+    let batch =
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, of)| (name, of, true)))
+            .unwrap();
+    let path = folder.path().join("table.arrow");
+    let reader = RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
+    sciformats_arrow::write_ipc(reader, std::fs::File::create(&path).unwrap()).unwrap();
+    path
+}
+
+#[cfg(all(feature = "parquet", feature = "ipc"))]
+#[test]
+fn dates_times_and_spans_come_back_from_every_form() {
+    use sciformats_arrow::arrow_array::types::Date32Type;
+    let folder = Folder::new("dates");
+    let table = open_file(&stored(&folder, of_all_types()), None, &opener()).unwrap();
+    for form in [Form::Records, Form::PyTables, Form::Columns] {
+        let path = folder.path().join(format!("{}.h5", form.word()));
+        write_hdf5(table.as_ref(), &path, &WriteOptions::default().with_form(form)).unwrap();
+        let again = open_file(&path, Some("/table"), &opener()).unwrap();
+        let batches: Vec<RecordBatch> =
+            again.scan(&Options::default()).unwrap().collect::<std::result::Result<_, _>>().unwrap();
+        let batch = &batches[0];
+        for (name, column) in of_all_types() {
+            // Records beside arrays have a column for each field.
+            let found = match (form, name) {
+                (Form::Columns, "records") => {
+                    let of = column.as_struct();
+                    assert_eq!(batch.column_by_name("records.n").unwrap().to_data(), of.column(1).to_data());
+                    assert_eq!(
+                        batch.column_by_name("records.since").unwrap().to_data(),
+                        of.column(0).to_data()
+                    );
+                    continue;
+                }
+                _ => batch.column_by_name(name).unwrap(),
+            };
+            assert_eq!(found.to_data(), column.to_data(), "{form:?} {name}");
+        }
+        // Conditions are those of dates too.
+        let late = Predicate::new("day", Comparison::Greater, Scalar::from("2020-01-01"));
+        let some = Options::default().with_columns(["day"]).with_filter(late);
+        let found = again.scan(&some).unwrap().next().unwrap().unwrap();
+        assert_eq!((found.num_rows(), found.column(0).as_primitive::<Date32Type>().value(0)), (1, 19_000));
+    }
+}
+
+#[cfg(all(feature = "parquet", feature = "ipc"))]
+#[test]
+fn values_that_a_form_would_change_are_refused() {
+    use arrow_buffer::OffsetBuffer;
+    use sciformats_arrow::arrow_array::types::{Int8Type, Int64Type};
+    use sciformats_arrow::arrow_array::{
+        ArrayRef, DictionaryArray, FixedSizeListArray, Int8Array, Int64Array, ListArray, StringArray,
+        TimestampSecondArray,
+    };
+    use sciformats_arrow::arrow_schema::{DataType, Field};
+    let folder = Folder::new("changed");
+    let write = |columns: Vec<(&'static str, ArrayRef)>, form: Form| {
+        let table = open_file(&stored(&folder, columns), None, &opener()).unwrap();
+        let path = folder.path().join("out.h5");
+        let options = WriteOptions::default().with_form(form).with_overwrite(true);
+        write_hdf5(table.as_ref(), &path, &options).map(|_| path)
+    };
+    let zero: ArrayRef = Arc::new(StringArray::from(vec!["a", "b\0c"]));
+    let first: ArrayRef = Arc::new(TimestampSecondArray::from(vec![0, i64::MIN]));
+    for form in [Form::Records, Form::PyTables, Form::Columns] {
+        for (column, word) in [(&zero, "zero byte"), (&first, "smallest integer")] {
+            let error = write(vec![("s", Arc::clone(column))], form).unwrap_err().to_string();
+            assert!(error.contains(word) && error.contains("column s"), "{form:?}: {error}");
+        }
+    }
+    let pair = FixedSizeListArray::new(
+        Arc::new(Field::new("item", DataType::Int64, true)),
+        1,
+        Arc::new(Int64Array::from(vec![1, 2])),
+        None,
+    );
+    let item = Arc::new(Field::new("item", pair.data_type().clone(), true));
+    let ends = OffsetBuffer::from_lengths([2]);
+    let lists: ArrayRef = Arc::new(ListArray::new(item, ends, Arc::new(pair), None));
+    let error = write(vec![("s", lists)], Form::Records).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    // Categories that are numbers are stored as numbers, and one that is missing is a missing value.
+    let keys = || Int8Array::from(vec![Some(0), Some(1), None]);
+    let numbers = DictionaryArray::<Int8Type>::new(keys(), Arc::new(Int64Array::from(vec![5, 7])));
+    let gone = DictionaryArray::<Int8Type>::new(keys(), Arc::new(StringArray::from(vec![Some("x"), None])));
+    let path =
+        write(vec![("n", Arc::new(numbers.clone())), ("t", Arc::new(gone.clone()))], Form::AnnData).unwrap();
+    let again = open_file(&path, Some("/obs"), &opener()).unwrap();
+    let batch = again.scan(&Options::default().with_columns(["n", "t"])).unwrap().next().unwrap().unwrap();
+    assert_eq!(batch.column(0).as_primitive::<Int64Type>(), &Int64Array::from(vec![Some(5), Some(7), None]));
+    assert!(batch.column(1).is_valid(0) && batch.column(1).is_null(1) && batch.column(1).is_null(2));
+    let error = write(vec![("t", Arc::new(gone))], Form::Records).unwrap_err().to_string();
+    assert!(error.contains("missing"), "{error}");
+    let path = write(vec![("n", Arc::new(numbers.slice(0, 2)))], Form::Records).unwrap();
+    let again = open_file(&path, Some("/table"), &opener()).unwrap();
+    let batch = again.scan(&Options::default()).unwrap().next().unwrap().unwrap();
+    assert_eq!(batch.column(0).as_primitive::<Int64Type>(), &Int64Array::from(vec![5, 7]));
+}
+
+#[cfg(all(feature = "parquet", feature = "ipc"))]
+#[test]
+fn names_that_pytables_cannot_open_are_refused() {
+    use sciformats_arrow::arrow_array::{ArrayRef, Int64Array};
+    let folder = Folder::new("names");
+    let column: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+    let path = folder.path().join("out.h5");
+    for name in ["a/b", "_v_x", "_f_x", "_g_x", "_c_x", "__members__", "."] {
+        let table = open_file(&stored(&folder, vec![(name, Arc::clone(&column))]), None, &opener()).unwrap();
+        let options = WriteOptions::default().with_form(Form::PyTables);
+        let error = write_hdf5(table.as_ref(), &path, &options).unwrap_err();
+        assert!(matches!(error, Error::Unsupported { .. }) && error.to_string().contains(name), "{error}");
+        assert!(!path.exists());
+    }
+    let table = open_file(&stored(&folder, vec![("a", column)]), None, &opener()).unwrap();
+    let options = WriteOptions::default().with_form(Form::PyTables).with_path("/_v_x/t");
+    assert!(write_hdf5(table.as_ref(), &path, &options).unwrap_err().to_string().contains("_v_x"));
+}
+
+#[test]
+fn records_beside_arrays_are_columns_or_an_error() {
+    let made = |rows: u64| {
+        let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+        file.dataset("run/a").write(&[1i32, 2]).unwrap();
+        let row = Datatype::compound([("x", Datatype::integer(true, 4))]);
+        let bytes: Vec<u8> = (0..rows as i32).flat_map(i32::to_le_bytes).collect();
+        file.dataset("run/events").datatype(row).shape([rows]).write_raw(&bytes).unwrap();
+        file.dataset("run/z").write(&[3i32, 4]).unwrap();
+        counted(&file.into_bytes().unwrap()).0
+    };
+    let found = &all(&made(2), "/run", &Options::default())[0];
+    let names: Vec<_> = found.schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names, ["a", "events.x", "z"]);
+    assert_eq!(found.column(1).as_primitive::<Int32Type>().values(), &[0, 1]);
+    let error = Batches::open(&made(3), "/run", &Options::default()).unwrap_err();
+    assert!(
+        matches!(error, Error::Usage { .. }) && error.to_string().contains("events has 3 rows"),
+        "{error}"
+    );
+}
+
+#[test]
+fn errors_of_one_of_many_files_name_it() {
+    use sciformats_arrow::{Files, Scan};
+    let folder = Folder::new("many");
+    let path = |name: &str| folder.path().join(name);
+    for (name, columns) in [("a.h5", ["x", "y"].as_slice()), ("b.h5", ["x"].as_slice())] {
+        let mut file = Writer::create(path(name)).unwrap();
+        for column in columns {
+            file.dataset(&format!("run/{column}")).write(&[1i32, 2]).unwrap();
+        }
+        file.finish().unwrap();
+    }
+    let files = || vec![path("a.h5"), path("b.h5")];
+    for (place, word) in [("/nope", "a.h5:/nope"), ("/", "a.h5")] {
+        let error = Files::new(files(), Some(place), "file", &opener()).err().unwrap().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+    let table = Files::new(files(), Some("/run"), "file", &opener()).unwrap();
+    let last = table.scan(&Options::default()).unwrap().last().unwrap().unwrap_err().to_string();
+    assert!(last.contains("b.h5") && last.contains('y'), "{last}");
+}
+
+#[cfg(all(feature = "parquet", feature = "ipc"))]
+#[test]
+fn dates_of_milliseconds_are_moments_in_parquet() {
+    use sciformats_arrow::arrow_array::types::TimestampMillisecondType;
+    use sciformats_arrow::arrow_array::{Date64Array, RecordBatchIterator};
+    use sciformats_arrow::{ParquetOptions, write_parquet};
+    let folder = Folder::new("date64");
+    let dates = Arc::new(Date64Array::from(vec![Some(86_400_001), None]));
+    let batch =
+        RecordBatch::try_from_iter([("at", dates as sciformats_arrow::arrow_array::ArrayRef)]).unwrap();
+    let reader = RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
+    let path = folder.path().join("t.parquet");
+    write_parquet(reader, std::fs::File::create(&path).unwrap(), &ParquetOptions::default()).unwrap();
+    let found = open_file(&path, None, &opener()).unwrap().scan(&Options::default()).unwrap().next();
+    let found = found.unwrap().unwrap();
+    let moments = found.column(0).as_primitive::<TimestampMillisecondType>();
+    assert!(moments.value(0) == 86_400_001 && moments.is_null(1));
+}
+
 #[cfg(all(feature = "parquet", feature = "ipc"))]
 fn sciformats_arrow_concat(batches: &[RecordBatch]) -> RecordBatch {
     arrow_select::concat::concat_batches(&batches[0].schema(), batches).unwrap()

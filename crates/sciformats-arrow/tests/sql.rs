@@ -5,9 +5,11 @@
 use std::sync::Arc;
 
 use sciformats_arrow::arrow_array::{
-    ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, LargeStringArray, RecordBatch,
+    Array, ArrayRef, BooleanArray, Decimal128Array, DurationMillisecondArray, FixedSizeListArray,
+    Float32Array, Float64Array, Int32Array, Int64Array, LargeStringArray, RecordBatch, StructArray,
     Time64MicrosecondArray, TimestampSecondArray, UInt64Array,
 };
+use sciformats_arrow::arrow_schema::{DataType, Field};
 use sciformats_arrow::sciformats_conventions::sciformats::{Error, Limits};
 use sciformats_arrow::sql::{Memory, SqlOptions, query};
 use sciformats_arrow::{Style, write_cell};
@@ -30,6 +32,21 @@ fn tables() -> Memory {
         Arc::new(Decimal128Array::from(vec![125, -5]).with_precision_and_scale(9, 2).unwrap());
     let open: ArrayRef = Arc::new(Time64MicrosecondArray::from(vec![Some(45_000_500_000), None]));
     let goods = RecordBatch::try_from_iter([("price", price), ("open", open)]).unwrap();
+    let short: ArrayRef = Arc::new(Float32Array::from(vec![0.1, 0.2, 16_777_216.0]));
+    let item = Arc::new(Field::new("item", DataType::Float32, true));
+    let pair = Arc::new(FixedSizeListArray::new(item, 1, Arc::clone(&short), None));
+    let took: ArrayRef = Arc::new(DurationMillisecondArray::from(vec![Some(5), Some(-1), None]));
+    let fields =
+        vec![Field::new("x", DataType::Float32, true), Field::new("Took", took.data_type().clone(), true)];
+    let inside = StructArray::new(fields.into(), vec![Arc::clone(&short), Arc::clone(&took)], None);
+    let narrow: ArrayRef = Arc::new(Int32Array::from(vec![1, 2, 3]));
+    let nested = RecordBatch::try_from_iter([
+        ("pair", pair as ArrayRef),
+        ("in", Arc::new(inside) as ArrayRef),
+        ("took", took),
+        ("short", short),
+        ("n", narrow),
+    ]);
     // Several batches, of which one has no rows.
     let parts = vec![t.slice(0, 2), t.slice(2, 0), t.slice(2, 3)];
     let memory = Memory::default().with("run.h5:/t", parts).unwrap();
@@ -40,11 +57,17 @@ fn tables() -> Memory {
         .unwrap()
         .with("goods", vec![goods])
         .unwrap()
+        .with("nested", vec![nested.unwrap()])
+        .unwrap()
+}
+
+fn of_t(text: &str) -> String {
+    text.replace("FROM t ", "FROM \"run.h5:/t\" AS t ").replace("FROM t)", "FROM \"run.h5:/t\" AS t)")
 }
 
 /// The rows of a result as JSON.
 fn rows(text: &str) -> Vec<String> {
-    let found = query(&text.replace("FROM t", "FROM \"run.h5:/t\" AS t"), &tables(), &SqlOptions::default());
+    let found = query(&of_t(&format!("{text} ")), &tables(), &SqlOptions::default());
     let mut rows = Vec::new();
     for batch in found.unwrap_or_else(|error| panic!("{text}: {error}")) {
         let batch = batch.unwrap();
@@ -117,8 +140,96 @@ fn days_and_decimals() {
 }
 
 #[test]
+fn names_mean_columns_however_they_are_written() {
+    for key in ["kind", "t.kind", "T.KIND", "Kind"] {
+        let found = rows(&format!("SELECT t.kind, count(*) FROM t GROUP BY {key} ORDER BY KIND"));
+        assert_eq!(found, ["\"a\" 2", "\"b\" 2", "\"c\" 1"], "{key}");
+    }
+    assert_eq!(rows("SELECT DISTINCT t.kind FROM t ORDER BY t.kind DESC LIMIT 1"), ["\"c\""]);
+    assert_eq!(rows("SELECT DISTINCT id % 2 AS odd FROM t ORDER BY -(id % 2)"), ["1", "0"]);
+    assert_eq!(rows("WITH Some AS (SELECT id AS N FROM t WHERE id < 3) SELECT sum(n) FROM some"), ["3"]);
+    // Columns of one name get numbers.
+    let found = rows("SELECT id_1, x FROM (SELECT id, id + 1 AS id, x FROM t) WHERE id = 4");
+    assert_eq!(found, ["5 2.0"]);
+    let joined = query(
+        "SELECT * FROM names AS a JOIN names AS b ON a.kind = b.kind",
+        &tables(),
+        &SqlOptions::default(),
+    );
+    let joined = joined.unwrap().schema();
+    let names: Vec<_> = joined.fields().iter().map(|field| field.name().as_str()).collect();
+    assert_eq!(names, ["kind", "name", "kind_1", "name_1"]);
+    let found =
+        rows("SELECT \"in\".x, nested.\"in\".took FROM nested WHERE \"in\".x < 1 ORDER BY \"in\".took");
+    assert_eq!(found, ["0.2 -0.001", "0.1 0.005"]);
+}
+
+#[test]
+fn using_has_the_values_of_both_sides() {
+    let found = rows(
+        "SELECT kind, name FROM t FULL JOIN names USING (kind) WHERE id IS NULL OR id > 3 ORDER BY kind",
+    );
+    assert_eq!(found, ["\"b\" null", "\"c\" \"third\"", "\"d\" \"none\""]);
+    let found = rows("SELECT kind, count(*) FROM t FULL JOIN names USING (kind) GROUP BY kind ORDER BY kind");
+    assert_eq!(found, ["\"a\" 2", "\"b\" 2", "\"c\" 1", "\"d\" 1"]);
+    let three = "SELECT * FROM names AS a FULL JOIN names AS b USING (kind) LEFT JOIN names AS c USING (kind) ORDER BY 1";
+    assert_eq!(rows(three)[0], "\"a\" \"first\" \"first\" \"first\"");
+}
+
+#[test]
+fn only_what_is_chosen_is_computed() {
+    let text = "SELECT CASE WHEN id = 1 THEN 7 WHEN kind = 'b' THEN id ELSE CAST(kind AS INTEGER) END FROM t WHERE id IN (1, 2, 4)";
+    assert_eq!(rows(text), ["7", "2", "4"]);
+    assert_eq!(
+        rows("SELECT coalesce(few, CASE WHEN id < 5 THEN id END, CAST('x' AS INTEGER)) FROM t"),
+        ["7", "2", "9", "4", "7"]
+    );
+}
+
+#[test]
+fn numbers_of_every_width() {
+    assert_eq!(
+        rows("SELECT round(id * 7, -1), round(id * 7, id - 3), round(15.55, 1) FROM t WHERE id < 3"),
+        ["10 0 15.6", "10 10 15.6"]
+    );
+    assert_eq!(rows("SELECT n FROM wide WHERE n = 18446744073709551615"), ["18446744073709551615"]);
+    assert_eq!(
+        rows("SELECT n FROM wide WHERE n - 1 > 9223372036854775808 AND n IN (1, 18446744073709551615)").len(),
+        1
+    );
+    assert_eq!(rows("SELECT n FROM wide WHERE n < 18446744073709551615").len(), 0);
+    assert_eq!(rows("SELECT -9223372036854775808"), ["-9223372036854775808"]);
+    assert_eq!(rows("SELECT n FROM nested UNION ALL SELECT id FROM t WHERE id > 4"), ["1", "2", "3", "5"]);
+    assert_eq!(
+        rows("SELECT n FROM nested WHERE n < 2 UNION ALL SELECT 0.5 UNION ALL SELECT NULL"),
+        ["1.0", "0.5", "null"]
+    );
+    // A number beside a column of binary32 is one of its numbers.
+    for condition in
+        ["short = 0.1", "short <= 0.1", "short IN (0.1, 7)", "short BETWEEN 0.1 AND 0.15", "0.1 = short"]
+    {
+        assert_eq!(rows(&format!("SELECT n FROM nested WHERE {condition}")), ["1"], "{condition}");
+        assert_eq!(
+            rows(&format!("SELECT count(*) FILTER (WHERE {condition}) FROM nested")),
+            ["1"],
+            "{condition}"
+        );
+    }
+    assert_eq!(rows("SELECT n FROM nested WHERE short = 16777217"), ["3"]);
+    assert_eq!(rows("SELECT n FROM nested WHERE short > 1e300").len(), 0);
+}
+
+#[test]
+fn what_has_an_order_is_sorted() {
+    assert_eq!(rows("SELECT price FROM goods ORDER BY price"), ["-0.05", "1.25"]);
+    assert_eq!(rows("SELECT open FROM goods ORDER BY open NULLS FIRST"), ["null", "\"12:30:00.500\""]);
+    assert_eq!(rows("SELECT n FROM nested ORDER BY took DESC"), ["1", "2", "3"]);
+    assert_eq!(rows("SELECT 1e308 * 10, -1e308 * 10"), ["\"Infinity\" \"-Infinity\""]);
+}
+
+#[test]
 fn what_is_wrong_is_named() {
-    let refused = |text: &str| match query(text, &tables(), &SqlOptions::default()) {
+    let refused = |text: &str| match query(&of_t(text), &tables(), &SqlOptions::default()) {
         Err(error) => error,
         Ok(found) => {
             let error = found.map(|batch| batch.unwrap_err()).next().unwrap_or_else(|| panic!("{text}"));
@@ -136,9 +247,11 @@ fn what_is_wrong_is_named() {
         ("SELECT name + 1 FROM names", "text"),
         ("SELECT name, count(*) FROM names", "GROUP BY"),
         ("SELECT 9223372036854775807 + 1", "64 bits"),
+        ("SELECT n + 1 FROM wide", "64 bits"),
+        ("SELECT DISTINCT name FROM names ORDER BY kind", "outputs"),
+        ("SELECT id FROM t UNION SELECT name FROM names", "unites"),
+        ("SELECT name.x FROM names", "name"),
         ("SELECT name FROM names ORDER BY 3", "3"),
-        ("SELECT n FROM wide WHERE n = 9223372036854775808", "9223372036854775808"),
-        ("SELECT kind FROM names AS a FULL JOIN names AS b USING (kind)", "kind"),
     ] {
         let error = refused(text);
         assert!(matches!(error, Error::Usage { .. }) && error.to_string().contains(word), "{text}: {error}");
@@ -146,10 +259,9 @@ fn what_is_wrong_is_named() {
     for (text, word) in [
         ("DELETE FROM names", "query"),
         ("SELECT rank() OVER () FROM names", "window"),
-        ("SELECT n + 1 FROM wide", "18446744073709551615"),
         ("SELECT * EXCLUDE (name) FROM names", "EXCLUDE"),
         ("SELECT names.* REPLACE (1 AS name) FROM names", "REPLACE"),
-        ("SELECT price FROM goods ORDER BY price", "Decimal128"),
+        ("SELECT pair FROM nested ORDER BY pair", "FixedSizeList"),
         ("SELECT 1 FROM names AS a, names AS b RIGHT JOIN wide ON true", "CROSS JOIN"),
         ("SELECT name FROM names WHERE kind IN (SELECT kind FROM names)", "SQL"),
     ] {

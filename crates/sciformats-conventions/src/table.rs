@@ -359,6 +359,23 @@ impl Column {
         }
     }
 
+    /// Returns a text that an attribute says about the column: that of its array, or, for a field of records, the one that
+    /// begins with the name of the field and a dot, such as `time.units`. `None` if there is no such attribute.
+    ///
+    /// # Errors
+    ///
+    /// An error if the attribute cannot be read.
+    pub fn attribute(&self, name: &str) -> Result<Option<String>> {
+        match &self.cells {
+            Cells::Variable(variable) | Cells::Masked(variable, _) => variable.node().text(name),
+            Cells::Field(..) => match self.record_field() {
+                Some((records, field)) => records.text(&format!("{field}.{name}")),
+                None => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
     /// Returns how many values each row has in each further dimension; a plain column has no such dimension.
     pub fn row_shape(&self) -> Vec<u64> {
         match &self.cells {

@@ -338,6 +338,56 @@ def test_dates_reach_the_file(written: Written) -> None:
         assert pyarrow.table(part)["day"][0].as_py() == begin
 
 
+def test_dates_far_away_are_compared_exactly(tmp_path: pathlib.Path) -> None:
+    day, col = datetime.datetime(2020, 1, 1), polars.col
+    zone = datetime.timezone(datetime.timedelta(hours=-5))
+    far = ["2500-01-01", "9999-12-31", "0001-01-01", "1500-01", "2500", "10000-01-01T00"]
+    moments = [np.datetime64(text) for text in far]
+    moments += [datetime.date(9999, 12, 31), datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31, 23, tzinfo=zone)]
+    for unit in ("ns", "us", "ms"):
+        path = tmp_path / f"{unit}.parquet"
+        whole = polars.DataFrame({"t": [day]}, schema={"t": polars.Datetime(unit)})
+        whole.write_parquet(path)
+        for moment in moments:
+            later = str(moment)[:4] > "2020" or str(moment).startswith("10000")
+            for mark, expected in (("<", later), (">", not later), ("!=", True), ("=", False)):
+                part = sciformats.table(path).select(where=[("t", mark, moment)])
+                assert pyarrow.table(part).num_rows == expected, (unit, moment, mark)
+        for moment in (datetime.datetime(9999, 12, 31), datetime.datetime(1, 1, 1), datetime.datetime(2500, 1, 1)):
+            for asked in (col("t") < moment, col("t") > moment, col("t").is_between(day, moment)):
+                assert sciformats.polars.scan(path).filter(asked).collect().equals(whole.filter(asked)), (unit, asked)
+    # Parts of a nanosecond are only compared if there are none.
+    assert pyarrow.table(sciformats.table(path).select(where=[("t", ">", np.datetime64(1, "ps") - np.timedelta64(1, "ps"))])).num_rows == 1
+    for wrong in (np.datetime64(1, "ps"), np.datetime64("NaT"), pandas.NaT):
+        with pytest.raises(ValueError):
+            sciformats.table(path).select(where=[("t", ">", wrong)])
+
+
+def test_a_number_beside_binary32_is_one_of_its_numbers(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["t/x"] = np.array([0.1, 0.2, 0.3], "f4")
+        file["t/n"] = np.arange(3)
+    found = pyarrow.table(sciformats.table(tmp_path / "a.h5", "/t").select(["n"], where=[("x", "=", 0.1)]))
+    assert found["n"].to_pylist() == [0]
+    found = pyarrow.table(sciformats.sql(f"SELECT n FROM \"{tmp_path}/a.h5:/t\" WHERE x <= 0.2"))
+    assert found["n"].to_pylist() == [0, 1]
+
+
+def test_days_are_compared_with_dates(tmp_path: pathlib.Path) -> None:
+    days = pyarrow.table({"day": pyarrow.array([18_000, None, 20_000], pyarrow.date32())})
+    pyarrow.parquet.write_table(days, tmp_path / "days.parquet")
+    for late in (datetime.date(2020, 1, 1), np.datetime64("2020"), "2020-01-01"):
+        part = sciformats.table(tmp_path / "days.parquet").select(where=[("day", ">", late)])
+        assert pyarrow.table(part) == days.slice(2)
+
+
+def test_decimals_are_compared_by_polars(tmp_path: pathlib.Path) -> None:
+    whole = polars.DataFrame({"price": ["1.25", "3.5"]}).with_columns(polars.col("price").cast(polars.Decimal(8, 2)))
+    whole.write_parquet(tmp_path / "prices.parquet")
+    asked = polars.col("price") > 2
+    assert sciformats.polars.scan(tmp_path / "prices.parquet").filter(asked).collect().equals(whole.filter(asked))
+
+
 def test_many_files_are_one_table(tmp_path: pathlib.Path) -> None:
     for at in range(3):
         with h5py.File(tmp_path / f"run{at}.h5", "w") as file:

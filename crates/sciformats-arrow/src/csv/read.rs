@@ -17,7 +17,8 @@ use crate::batches::BATCH;
 ///
 /// The file is read twice: once for the types, and once for the values. A column in which all values are integers has
 /// integers, and so on for floating-point numbers, truth values (`true` and `false` in any case), dates in ISO 8601,
-/// and texts. Empty values are missing, but quoted ones are empty texts.
+/// and texts. Empty values are missing, but quoted ones are empty texts. Lines end with a line feed, a carriage return, or
+/// both. A quote inside of a value that does not begin with one is a character like others.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -54,90 +55,111 @@ enum Kind {
 /// A value, or a missing one.
 type Cell = Option<String>;
 
-/// The largest number of bytes in one line.
-const LINE: usize = 1 << 28;
+/// The mark with which some programs begin texts in UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Records, which may have several lines.
+/// The largest number of bytes in one line.
+const LINE: u64 = 1 << 28;
+
+/// Records, which may have several lines. Lines end with a line feed, a carriage return, or both.
 #[derive(Debug)]
 struct Lines<R> {
     from: BufReader<R>,
     offset: u64,
+    /// Whether the last record ended with a carriage return, after which a line feed belongs to it.
+    returned: bool,
+}
+
+/// Where in a record the next byte is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// At the start of a value.
+    Start,
+    /// In a value without quotes, where a quote is a character like others.
+    Plain,
+    Quoted,
+    /// After a quote in a value with quotes: the end of it, or the first one of two.
+    Quote,
 }
 
 impl<R: Read> Lines<R> {
     /// Returns the cells of the next record; `None` at the end. A quoted value is never missing.
     fn record(&mut self) -> Result<Option<Vec<Cell>>> {
+        if self.returned && self.peek()? == Some(b'\n') {
+            self.take(1);
+        }
+        self.returned = false;
         let start = self.offset;
-        let mut line = Vec::new();
+        let (mut cells, mut value, mut place) = (Vec::new(), Vec::new(), Place::Start);
         loop {
-            let before = line.len();
-            let limit = LINE as u64 + 1;
-            let read = (&mut self.from).take(limit).read_until(b'\n', &mut line);
-            let read = read.map_err(|error| Error::io("read", error))?;
-            self.offset = self.offset.saturating_add(read as u64); // a bound
-            if line.len() > LINE {
+            if self.offset.saturating_sub(start) > LINE {
                 return Err(fault(FaultKind::Rule("is longer than 256 MiB"), start));
             }
-            if read == 0 && before == 0 {
-                return Ok(None);
-            }
-            // Quotes inside of quotes are doubled, so their number is even where a record ends.
-            let open = line.iter().filter(|&&byte| byte == b'"').count() % 2 == 1;
-            if !open {
-                break;
-            }
-            if read == 0 {
-                return Err(fault(FaultKind::Rule("has a quote without its end"), start));
-            }
+            let byte = self.peek()?;
+            place = match (place, byte) {
+                (Place::Quoted, None) => {
+                    return Err(fault(FaultKind::Rule("has a quote without its end"), start));
+                }
+                (Place::Start, None) if self.offset == start => return Ok(None),
+                (Place::Quoted, Some(b'"')) => Place::Quote,
+                (Place::Quoted, Some(_)) => {
+                    self.run(&mut value, |byte| byte == b'"')?;
+                    continue;
+                }
+                (Place::Quote, Some(b'"')) => {
+                    value.push(b'"');
+                    Place::Quoted
+                }
+                (Place::Start, Some(b'"')) => Place::Quoted,
+                (_, None | Some(b',' | b'\n' | b'\r')) => {
+                    let text = String::from_utf8(std::mem::take(&mut value));
+                    let text = text.map_err(|_| fault(FaultKind::Encoding, start))?;
+                    cells.push(Some(text).filter(|text| place == Place::Quote || !text.is_empty()));
+                    self.take(usize::from(byte.is_some()));
+                    if byte != Some(b',') {
+                        self.returned = byte == Some(b'\r');
+                        return Ok(Some(cells));
+                    }
+                    place = Place::Start;
+                    continue;
+                }
+                (Place::Quote, Some(_)) => {
+                    return Err(fault(FaultKind::Rule("continues after the end of a quote"), start));
+                }
+                (Place::Start | Place::Plain, Some(_)) => {
+                    self.run(&mut value, |byte| matches!(byte, b',' | b'\n' | b'\r'))?;
+                    place = Place::Plain;
+                    continue;
+                }
+            };
+            self.take(1);
         }
-        let text = std::str::from_utf8(&line).map_err(|_| fault(FaultKind::Encoding, start))?;
-        let text = text.strip_suffix('\n').unwrap_or(text);
-        let text = text.strip_suffix('\r').unwrap_or(text);
-        cells(text, start).map(Some)
+    }
+
+    /// Returns the next byte, which stays.
+    fn peek(&mut self) -> Result<Option<u8>> {
+        let buffer = self.from.fill_buf().map_err(|error| Error::io("read", error))?;
+        Ok(buffer.first().copied())
+    }
+
+    /// Goes on by some bytes of the buffer.
+    fn take(&mut self, count: usize) {
+        self.from.consume(count);
+        self.offset = self.offset.saturating_add(count as u64); // a bound
+    }
+
+    /// Appends the bytes before the first one that ends a run, as far as they are in the buffer.
+    fn run(&mut self, value: &mut Vec<u8>, ends: impl Fn(u8) -> bool) -> Result<()> {
+        let buffer = self.from.fill_buf().map_err(|error| Error::io("read", error))?;
+        let end = buffer.iter().position(|&byte| ends(byte)).unwrap_or(buffer.len());
+        value.extend_from_slice(buffer.get(..end).unwrap_or_default());
+        self.take(end);
+        Ok(())
     }
 }
 
 fn fault(kind: FaultKind, offset: u64) -> Error {
     Fault { field: Some("line"), kind }.at("comma-separated values", offset)
-}
-
-fn cells(text: &str, offset: u64) -> Result<Vec<Cell>> {
-    let mut cells = Vec::new();
-    let mut rest = text;
-    loop {
-        if let Some(quoted) = rest.strip_prefix('"') {
-            let mut value = String::new();
-            let mut left = quoted;
-            loop {
-                let end = left
-                    .find('"')
-                    .ok_or_else(|| fault(FaultKind::Rule("has a quote without its end"), offset))?;
-                value.push_str(left.get(..end).unwrap_or_default());
-                left = left.get(end + 1..).unwrap_or_default();
-                match left.strip_prefix('"') {
-                    Some(more) => {
-                        value.push('"');
-                        left = more;
-                    }
-                    None => break,
-                }
-            }
-            cells.push(Some(value));
-            rest = match (left.is_empty(), left.strip_prefix(',')) {
-                (true, _) => return Ok(cells),
-                (_, Some(more)) => more,
-                _ => return Err(fault(FaultKind::Rule("continues after the end of a quote"), offset)),
-            };
-        } else {
-            let (value, more) =
-                rest.split_once(',').map_or((rest, None), |(value, more)| (value, Some(more)));
-            cells.push((!value.is_empty()).then(|| value.to_owned()));
-            match more {
-                Some(more) => rest = more,
-                None => return Ok(cells),
-            }
-        }
-    }
 }
 
 impl Kind {
@@ -198,9 +220,12 @@ impl<R: Read + Seek> Csv<R> {
     ///
     /// [`Error::Malformed`] if lines have different numbers of values, or a quote has no end; the error of reading.
     pub fn new(from: R) -> Result<Self> {
-        let mut lines = Lines { from: BufReader::with_capacity(1 << 18, from), offset: 0 };
+        let mut lines = Lines { from: BufReader::with_capacity(1 << 18, from), offset: 0, returned: false };
+        if lines.from.fill_buf().map_err(|error| Error::io("read", error))?.starts_with(MARK) {
+            lines.take(MARK.len());
+        }
         let names = lines.record()?.unwrap_or_default();
-        let begin = lines.offset;
+        let (begin, returned) = (lines.offset, lines.returned);
         let mut kinds = vec![Kind::Unknown; names.len()];
         loop {
             let start = lines.offset;
@@ -219,10 +244,10 @@ impl<R: Read + Seek> Csv<R> {
             }
         }
         lines.from.seek(SeekFrom::Start(begin)).map_err(|error| Error::io("seek", error))?;
-        lines.offset = begin;
+        (lines.offset, lines.returned) = (begin, returned);
         let fields = names.into_iter().zip(&kinds).enumerate().map(|(at, (name, kind))| {
             let name = name.unwrap_or_else(|| format!("column_{}", at + 1));
-            Field::new(name.trim_start_matches('\u{feff}'), kind.data_type(), true)
+            Field::new(name, kind.data_type(), true)
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         Ok(Self { lines, kinds, schema, over: false })
@@ -309,6 +334,44 @@ mod tests {
         );
         assert_eq!(kinds("a,b\n"), [DataType::LargeUtf8, DataType::LargeUtf8]);
         assert_eq!(kinds(""), [DataType::Null; 0]);
+    }
+
+    /// All values, with `-` for a missing one.
+    fn values(text: &str) -> Vec<Vec<String>> {
+        let lines =
+            Lines { from: BufReader::with_capacity(2, Cursor::new(text)), offset: 0, returned: false };
+        let mut lines = lines;
+        let mut all = Vec::new();
+        while let Some(record) = lines.record().unwrap() {
+            all.push(record.into_iter().map(|cell| cell.unwrap_or_else(|| "-".into())).collect());
+        }
+        all
+    }
+
+    #[test]
+    fn lines_end_in_three_ways() {
+        for end in ["\n", "\r", "\r\n"] {
+            for last in ["", end] {
+                let text = format!("a,b{end}1,\"x{end}y\"{end},\"\"{last}");
+                let quoted = format!("x{end}y");
+                assert_eq!(values(&text), [["a", "b"], ["1", &quoted], ["-", ""]], "{text:?}");
+                assert_eq!(kinds(&text), [DataType::Int64, DataType::LargeUtf8], "{text:?}");
+                let rows: usize =
+                    Csv::new(Cursor::new(&text)).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
+                assert_eq!(rows, 2, "{text:?}");
+            }
+        }
+        assert_eq!(values("a\r\rb\n\nc"), [["a"], ["-"], ["b"], ["-"], ["c"]]);
+    }
+
+    #[test]
+    fn quotes_are_characters_inside_of_values() {
+        assert_eq!(
+            values("x\"y,5\" 3,\"a\"\"b\",c\"\"\n\",\""),
+            [vec!["x\"y", "5\" 3", "a\"b", "c\"\""], vec![","]]
+        );
+        let csv = Csv::new(Cursor::new("\u{feff}\"a\",b\n1,2\n")).unwrap();
+        assert_eq!(csv.schema().field(0).name(), "a");
     }
 
     #[test]

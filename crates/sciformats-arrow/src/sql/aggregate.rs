@@ -60,8 +60,8 @@ impl Kind {
 /// What is known of one group.
 #[derive(Clone, Debug)]
 enum State {
-    Count(i64),
-    Int(Option<i64>),
+    Count(i128),
+    Int(Option<i128>),
     /// A sum, what was lost in it, and the number of values.
     Float(f64, f64, u64),
     Best(Value),

@@ -44,7 +44,7 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
         | (values @ Vector::Float(_), To::Float)
         | (values @ Vector::Text(_), To::Text)
         | (values @ Vector::Moment(_), To::Moment) => values,
-        (Vector::Bool(values), To::Int) => Vector::Int(each(values, |truth| Ok(i64::from(truth)))?),
+        (Vector::Bool(values), To::Int) => Vector::Int(each(values, |truth| Ok(i128::from(truth)))?),
         (Vector::Bool(values), To::Float) => {
             Vector::Float(each(values, |truth| Ok(f64::from(u8::from(truth))))?)
         }
@@ -55,7 +55,7 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
                 let whole = value.round_ties_even();
                 // 2^63 is the first number that does not fit.
                 let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&whole);
-                if fits { Some(whole as i64) } else { None }
+                if fits { Some(whole as i128) } else { None }
             };
             let found = values.into_iter().map(|value| match value.map(|value| (value, whole(value))) {
                 None => Ok(None),
@@ -88,7 +88,7 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
                 }};
             }
             match to {
-                To::Int => parse!(Int, "an integer", |text: &str| text.parse().ok()),
+                To::Int => parse!(Int, "an integer", |text: &str| text.parse::<i64>().ok().map(i128::from)),
                 To::Float => parse!(Float, "a number", |text: &str| text.parse().ok()),
                 To::Bool => parse!(Bool, "a truth value", |text: &str| match text {
                     "true" | "t" | "1" => Some(true),
@@ -100,7 +100,7 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
         }
         (Vector::Moment(values), To::Float) => Vector::Float(each(values, |moment| Ok(moment as f64 / 1e9))?),
         (Vector::Int(values), To::Moment) => {
-            Vector::Moment(each(values, |seconds| Ok(i128::from(seconds) * 1_000_000_000))?)
+            Vector::Moment(each(values, |seconds| Ok(seconds * 1_000_000_000))?)
         }
         (other, _) => return Err(wrong("a conversion to another type", &other)),
     })

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_schema::{DataType as Arrow, SchemaRef};
 use sciformats_conventions::sciformats::{Error, Result};
 use sciformats_core::spelling;
 use sqlparser::ast::{
@@ -19,6 +20,8 @@ use crate::Comparison;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     pub(super) columns: Vec<Named>,
+    /// The columns by which tables are joined with USING.
+    pub(super) merged: Vec<Merged>,
 }
 
 /// A column with the name of its table.
@@ -26,8 +29,19 @@ pub(super) struct Scope {
 pub(super) struct Named {
     pub(super) table: String,
     pub(super) name: String,
-    /// Another column of the same name stands for it, unless its table is named too.
+    pub(super) kind: Arrow,
+    /// It is a part of a merged column, which its name means unless its table is named too.
     pub(super) hidden: bool,
+}
+
+/// A column that stands for one of each side of a join.
+#[derive(Clone, Debug)]
+pub(super) struct Merged {
+    pub(super) name: String,
+    /// Its value: that of the side whose rows all stay.
+    pub(super) of: Ex,
+    /// The place of the first of the columns.
+    pub(super) at: usize,
 }
 
 /// The deepest nesting of expressions.
@@ -86,18 +100,32 @@ pub(super) fn unsupported(what: impl std::fmt::Display) -> Error {
 }
 
 impl Scope {
-    /// Returns the place of a column. A name in other letters is the same if no other column has it.
-    pub(super) fn find(&self, table: Option<&str>, name: &str) -> Result<usize> {
+    /// Returns the columns of a table whose name is not known.
+    pub(super) fn of(schema: &SchemaRef) -> Self {
+        let named = schema.fields().iter().map(|field| Named {
+            table: String::new(),
+            name: field.name().clone(),
+            kind: field.data_type().clone(),
+            hidden: false,
+        });
+        Self { columns: named.collect(), merged: Vec::new() }
+    }
+
+    /// Returns the column of a name. A name in other letters is the same if no other column has it.
+    pub(super) fn find(&self, table: Option<&str>, name: &str) -> Result<Ex> {
         for exact in [true, false] {
             let same = |one: &str, other: &str| {
                 if exact { one == other } else { one.eq_ignore_ascii_case(other) }
             };
-            let mut found = self.columns.iter().enumerate().filter(|(_, column)| {
+            let columns = self.columns.iter().enumerate().filter(|(_, column)| {
                 let named = table.map_or(!column.hidden, |table| same(&column.table, table));
                 named && same(&column.name, name)
             });
+            let merged = self.merged.iter().filter(|merged| table.is_none() && same(&merged.name, name));
+            let mut found =
+                columns.map(|(at, _)| Ex::Column(at)).chain(merged.map(|merged| merged.of.clone()));
             match (found.next(), found.next()) {
-                (Some((at, _)), None) => return Ok(at),
+                (Some(found), None) => return Ok(found),
                 (Some(_), Some(_)) => {
                     return Err(Error::usage("sql", format!("names {name}, which several tables have")));
                 }
@@ -115,13 +143,55 @@ impl Scope {
             },
         ))
     }
+
+    /// Returns what several names mean that are joined by dots: a column of a table, or a field of a column with records.
+    fn path(&self, names: &[Ident]) -> Result<Ex> {
+        let mut failed = None;
+        for tables in (0..names.len()).rev() {
+            let (table, rest) = names.split_at_checked(tables).unwrap_or_default();
+            let Some((name, fields)) = rest.split_first() else { continue };
+            let table = table.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
+            let found = self.find(Some(table.as_str()).filter(|_| tables > 0), &name.value);
+            let found = found.and_then(|of| fields.iter().try_fold(of, |of, field| self.field(of, field)));
+            match found {
+                Ok(found) => return Ok(found),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        Err(failed.unwrap_or_else(|| unsupported("an empty name")))
+    }
+
+    /// Returns a field of records.
+    fn field(&self, of: Ex, name: &Ident) -> Result<Ex> {
+        let Some(Arrow::Struct(fields)) = self.kind(&of) else {
+            return Err(Error::usage("sql", format!("names the field {name} of what has no fields")));
+        };
+        let exact = fields.iter().position(|field| *field.name() == name.value);
+        let at =
+            exact.or_else(|| fields.iter().position(|field| field.name().eq_ignore_ascii_case(&name.value)));
+        let at =
+            at.ok_or_else(|| Error::usage("sql", format!("names the field {name}, which is not there")))?;
+        Ok(Ex::Field(Box::new(of), at))
+    }
+
+    /// Returns the type of a column or of a field.
+    fn kind(&self, of: &Ex) -> Option<&Arrow> {
+        match of {
+            Ex::Column(at) => self.columns.get(*at).map(|column| &column.kind),
+            Ex::Field(of, at) => match self.kind(of)? {
+                Arrow::Struct(fields) => fields.get(*at).map(|field| field.data_type()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// What the expressions of a query with groups may use.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     /// The expressions by which rows are grouped.
-    pub(super) keys: Vec<Expr>,
+    pub(super) keys: Vec<Ex>,
     /// The aggregates in the order of their columns, which follow those of the keys.
     pub(super) aggregates: Vec<(Expr, Aggregate)>,
 }
@@ -156,7 +226,11 @@ impl<'s> Compiler<'s> {
     /// With groups, an expression is that of a group, an aggregate, or consists of these.
     fn grouped(&mut self, of: &Expr) -> Result<Ex> {
         let Some(groups) = self.groups.as_deref_mut() else { return self.plain(of) };
-        if let Some(at) = groups.keys.iter().position(|key| same(key, of)) {
+        // Names can be written in several ways, so what they mean is compared.
+        if !groups.keys.is_empty()
+            && let Ok(plain) = Compiler::new(self.scope, None).expr(of)
+            && let Some(at) = groups.keys.iter().position(|key| *key == plain)
+        {
             return Ok(Ex::Column(at));
         }
         if let Expr::Function(function) = of
@@ -180,6 +254,49 @@ impl<'s> Compiler<'s> {
         }
     }
 
+    /// Returns a column of the tables by its place, or that of the groups which is the same.
+    pub(super) fn column(&self, of: &Ex, name: &str) -> Result<Ex> {
+        match &self.groups {
+            None => Ok(of.clone()),
+            Some(groups) => {
+                let at = groups.keys.iter().position(|key| key == of);
+                at.map(Ex::Column).ok_or_else(|| ungrouped(name))
+            }
+        }
+    }
+
+    /// Returns a literal beside an expression: if this is a column of numbers with fewer digits, it is the nearest of them.
+    fn beside(&self, of: &Ex, literal: Ex) -> Ex {
+        let kind = match (&self.groups, of) {
+            (None, of) => self.scope.kind(of),
+            (Some(groups), Ex::Column(at)) => {
+                let aggregate = || {
+                    let (_, of) = groups.aggregates.get(at.checked_sub(groups.keys.len())?)?;
+                    let same = matches!(of.kind, Kind::Least | Kind::Greatest | Kind::First);
+                    of.of.as_ref().filter(|_| same)
+                };
+                groups.keys.get(*at).or_else(aggregate).and_then(|of| self.scope.kind(of))
+            }
+            _ => None,
+        };
+        match (kind, &literal) {
+            (Some(kind), Ex::Literal(Value::Float(value))) => {
+                Ex::Literal(Value::Float(crate::predicate::nearest(kind, *value)))
+            }
+            (Some(kind), Ex::Literal(Value::Int(value))) if kind.is_floating() => {
+                let near = crate::predicate::nearest(kind, *value as f64);
+                if *kind == Arrow::Float64 { literal } else { Ex::Literal(Value::Float(near)) }
+            }
+            _ => literal,
+        }
+    }
+
+    /// Returns a comparison of two expressions, of which one may be a literal.
+    fn compared(&self, comparison: Comparison, left: &Ex, right: &Ex) -> Ex {
+        let (left, right) = (self.beside(right, left.clone()), self.beside(left, right.clone()));
+        Ex::Compare(comparison, Box::new(left), Box::new(right))
+    }
+
     fn aggregate(&self, function: &ast::Function, kind: Kind) -> Result<Aggregate> {
         if function.over.is_some() {
             return Err(unsupported("a window function"));
@@ -199,11 +316,8 @@ impl<'s> Compiler<'s> {
 
     fn plain(&mut self, of: &Expr) -> Result<Ex> {
         Ok(match of {
-            Expr::Identifier(name) => Ex::Column(self.scope.find(None, &name.value)?),
-            Expr::CompoundIdentifier(names) => match names.as_slice() {
-                [table, name] => Ex::Column(self.scope.find(Some(&table.value), &name.value)?),
-                _ => return Err(unsupported(format!("the name {of}"))),
-            },
+            Expr::Identifier(name) => self.scope.find(None, &name.value)?,
+            Expr::CompoundIdentifier(names) => self.scope.path(names)?,
             Expr::Nested(of) => self.expr(of)?,
             Expr::Value(value) => Ex::Literal(literal(&value.value)?),
             Expr::TypedString(typed) => {
@@ -242,15 +356,17 @@ impl<'s> Compiler<'s> {
             Expr::IsDistinctFrom(left, right) => Ex::Same(self.boxed(left)?, self.boxed(right)?, true),
             Expr::IsNotDistinctFrom(left, right) => Ex::Same(self.boxed(left)?, self.boxed(right)?, false),
             Expr::Between { expr, negated, low, high } => {
-                let of = self.boxed(expr)?;
-                let low = Ex::Compare(Comparison::GreaterOrEqual, of.clone(), self.boxed(low)?);
-                let high = Ex::Compare(Comparison::LessOrEqual, of, self.boxed(high)?);
+                let (of, low, high) = (self.expr(expr)?, self.expr(low)?, self.expr(high)?);
+                let low = self.compared(Comparison::GreaterOrEqual, &of, &low);
+                let high = self.compared(Comparison::LessOrEqual, &of, &high);
                 let both = Ex::And(Box::new(low), Box::new(high));
                 if *negated { Ex::Not(Box::new(both)) } else { both }
             }
             Expr::In { expr, target: InTarget::List(list), negated, .. } => {
-                let list = list.iter().map(|item| self.expr(item)).collect::<Result<_>>()?;
-                Ex::In(self.boxed(expr)?, list, *negated)
+                let of = self.boxed(expr)?;
+                let list = list.iter().map(|item| self.expr(item).map(|item| self.beside(&of, item)));
+                let list = list.collect::<Result<_>>()?;
+                Ex::In(of, list, *negated)
             }
             Expr::Like { negated, any: false, expr, pattern, escape_char } => {
                 self.like((expr, pattern), escape_char.as_deref(), (*negated, false))?
@@ -259,12 +375,12 @@ impl<'s> Compiler<'s> {
                 self.like((expr, pattern), escape_char.as_deref(), (*negated, true))?
             }
             Expr::Case { operand, conditions, else_result, .. } => {
-                let operand = operand.as_ref().map(|of| self.boxed(of)).transpose()?;
+                let operand = operand.as_ref().map(|of| self.expr(of)).transpose()?;
                 let mut when = Vec::new();
                 for arm in conditions {
                     let condition = self.expr(&arm.condition)?;
                     let condition = match &operand {
-                        Some(of) => Ex::Compare(Comparison::Equal, of.clone(), Box::new(condition)),
+                        Some(of) => self.compared(Comparison::Equal, of, &condition),
                         None => condition,
                     };
                     when.push((condition, self.expr(&arm.result)?));
@@ -350,7 +466,7 @@ impl<'s> Compiler<'s> {
             BinaryOperator::And => Ex::And(left, right),
             BinaryOperator::Or => Ex::Or(left, right),
             _ => match comparison(op) {
-                Some(comparison) => Ex::Compare(comparison, left, right),
+                Some(comparison) => self.compared(comparison, &left, &right),
                 None => return Err(unsupported(format!("the operator {op}"))),
             },
         })
@@ -367,7 +483,8 @@ impl<'s> Compiler<'s> {
                 format!("uses the aggregate {name} where there are single rows"),
             ));
         }
-        let Some(known) = Function::named(&name) else {
+        let coalesce = matches!(name.as_str(), "coalesce" | "ifnull");
+        let Some(known) = Function::named(&name).map(Some).or(coalesce.then_some(None)) else {
             return Err(unsupported(format!("the function {name}")));
         };
         let mut of = Vec::new();
@@ -377,11 +494,14 @@ impl<'s> Compiler<'s> {
                 Argument::All => return Err(Error::usage("sql", format!("calls {name} with *"))),
             }
         }
-        let (least, most) = known.arguments();
+        let (least, most) = known.map_or((1, usize::MAX), Function::arguments);
         if of.len() < least || of.len() > most {
             return Err(Error::usage("sql", format!("calls {name} with {} arguments", of.len())));
         }
-        Ok(Ex::Call(known, of))
+        Ok(match known {
+            Some(known) => Ex::Call(known, of),
+            None => Ex::Coalesce(of),
+        })
     }
 }
 
@@ -444,13 +564,13 @@ pub(super) fn name_of(name: &ast::ObjectName) -> Result<String> {
 
 fn literal(value: &ast::Value) -> Result<Value> {
     Ok(match value {
-        ast::Value::Number(digits, _) => match digits.parse::<i64>() {
+        ast::Value::Number(digits, _) => match digits.parse::<i128>() {
             Ok(value) => Value::Int(value),
             // A floating-point number would be a neighbour of it.
             Err(_) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
                 return Err(Error::usage(
                     "sql",
-                    format!("has the number {digits}, which is beyond 2^63 - 1"),
+                    format!("has the number {digits}, which is beyond 2^127 - 1"),
                 ));
             }
             Err(_) => Value::Float(

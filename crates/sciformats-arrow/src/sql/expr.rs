@@ -4,18 +4,23 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array};
 use sciformats_conventions::sciformats::{Error, Result};
 
 use super::cast::{To, cast, text_of};
+use super::from::filtered;
 use super::pattern::Pattern;
 use super::vector::{Value, Vector, mixed, order_of_floats, wrong};
 use crate::Comparison;
+use crate::csv::of_arrow;
 
 /// An expression over the columns of a batch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Ex {
     Column(usize),
+    /// A field of records, by its place.
+    Field(Box<Ex>, usize),
     Literal(Value),
     Compare(Comparison, Box<Ex>, Box<Ex>),
     /// Whether two values are the same, where missing ones are too; `true` negates it.
@@ -42,6 +47,8 @@ pub(super) enum Ex {
         when: Vec<(Ex, Ex)>,
         otherwise: Box<Ex>,
     },
+    /// The first value that is not missing.
+    Coalesce(Vec<Ex>),
     Cast(Box<Ex>, To, bool),
     Call(Function, Vec<Ex>),
 }
@@ -80,7 +87,6 @@ pub(super) enum Function {
     Replace,
     StartsWith,
     Contains,
-    Coalesce,
     NullIf,
     Greatest,
     Least,
@@ -127,7 +133,6 @@ impl Function {
             "replace" => Self::Replace,
             "starts_with" => Self::StartsWith,
             "contains" => Self::Contains,
-            "coalesce" | "ifnull" => Self::Coalesce,
             "nullif" => Self::NullIf,
             "greatest" => Self::Greatest,
             "least" => Self::Least,
@@ -146,7 +151,7 @@ impl Function {
     /// Returns the smallest and the largest number of arguments.
     pub(super) fn arguments(self) -> (usize, usize) {
         match self {
-            Self::Coalesce | Self::Greatest | Self::Least => (1, usize::MAX),
+            Self::Greatest | Self::Least => (1, usize::MAX),
             Self::Round => (1, 2),
             Self::Substring => (2, 3),
             Self::Replace => (3, 3),
@@ -166,6 +171,21 @@ impl Ex {
                 Some(column) => Ok(Arc::clone(column)),
                 None => Err(Error::internal("an expression names a column that is not there")),
             },
+            Self::Field(of, at) => {
+                let records = of.array(batch)?;
+                let records = records.as_struct_opt();
+                let field = records.and_then(|records| Some((records.nulls(), records.columns().get(*at)?)));
+                let Some((nulls, field)) = field else {
+                    return Err(Error::internal("an expression names a field that is not there"));
+                };
+                let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else {
+                    return Ok(Arc::clone(field));
+                };
+                // A record that is missing has no fields.
+                let rows: UInt64Array =
+                    (0..field.len()).map(|row| nulls.is_valid(row).then_some(row as u64)).collect();
+                arrow_select::take::take(field.as_ref(), &rows, None).map_err(of_arrow)
+            }
             other => other.eval(batch)?.into_array(),
         }
     }
@@ -184,7 +204,7 @@ impl Ex {
     fn computed(&self, batch: &RecordBatch) -> Result<Vector> {
         let rows = batch.num_rows();
         Ok(match self {
-            Self::Column(_) => Vector::of(&self.array(batch)?)?,
+            Self::Column(_) | Self::Field(..) => Vector::of(&self.array(batch)?)?,
             Self::Literal(value) => Vector::constant(value, rows),
             Self::Compare(comparison, left, right) => {
                 let (left, right) = alike(left.eval(batch)?, right.eval(batch)?)?;
@@ -264,6 +284,7 @@ impl Ex {
                 Vector::Bool(found)
             }
             Self::Case { when, otherwise } => case(when, otherwise, batch)?,
+            Self::Coalesce(all) => coalesced(all, batch)?,
             Self::Cast(of, to, lenient) => cast(of.eval(batch)?, *to, *lenient)?,
             Self::Call(function, arguments) => {
                 let values = arguments.iter().map(|of| of.eval(batch)).collect::<Result<Vec<_>>>()?;
@@ -340,16 +361,17 @@ impl Math {
         Ok(match (left, right) {
             (Vector::Null(rows), _) | (_, Vector::Null(rows)) => Vector::Null(rows),
             (Vector::Int(left), Vector::Int(right)) => {
-                let exact = |value: Option<i64>| value.map(Some).ok_or_else(overflow);
+                let fits = |value: &i128| (i64::MIN.into()..=u64::MAX.into()).contains(value);
+                let exact = |value: Option<i128>| value.filter(fits).map(Some).ok_or_else(overflow);
                 match self {
                     Self::Add => Vector::Int(zipped(&left, &right, |l, r| exact(l.checked_add(r)))?),
                     Self::Subtract => Vector::Int(zipped(&left, &right, |l, r| exact(l.checked_sub(r)))?),
                     Self::Multiply => Vector::Int(zipped(&left, &right, |l, r| exact(l.checked_mul(r)))?),
                     // Measurements are divided into fractions; nothing is divided by zero.
-                    Self::Divide => Vector::Float(zipped(&left, &right, |l: i64, r: i64| {
+                    Self::Divide => Vector::Float(zipped(&left, &right, |l: i128, r: i128| {
                         Ok((r != 0).then(|| l as f64 / r as f64))
                     })?),
-                    Self::Remainder => Vector::Int(zipped(&left, &right, |l, r: i64| {
+                    Self::Remainder => Vector::Int(zipped(&left, &right, |l: i128, r: i128| {
                         if r == 0 { Ok(None) } else { Ok(Some(l.checked_rem(r).unwrap_or_default())) }
                     })?),
                 }
@@ -426,29 +448,79 @@ fn among(of: Vector, list: &[Ex], negated: bool, batch: &RecordBatch) -> Result<
     Ok(Vector::Bool(each(any, |any| Ok(any != negated))?))
 }
 
-/// Chooses the result of the first condition that is true.
-fn case(when: &[(Ex, Ex)], otherwise: &Ex, batch: &RecordBatch) -> Result<Vector> {
-    let rows = batch.num_rows();
-    let mut chosen: Vec<Option<usize>> = vec![None; rows];
-    let mut results = Vec::new();
-    for (at, (condition, result)) in when.iter().enumerate() {
-        let truths = condition.eval(batch)?.truths("CASE")?;
-        for (chosen, truth) in chosen.iter_mut().zip(truths) {
-            if chosen.is_none() && truth == Some(true) {
-                *chosen = Some(at);
-            }
-        }
-        results.push(result.eval(batch)?);
-    }
-    let last = results.len();
-    results.push(otherwise.eval(batch)?);
-    chosen_of(&results, &chosen.into_iter().map(|chosen| chosen.unwrap_or(last)).collect::<Vec<_>>())
+/// Rows for which one of several values is chosen. What is not needed for a row is not computed for it, because it may
+/// fail.
+struct Choice {
+    /// The value of each row: which of the results, and the row in it.
+    chosen: Vec<(usize, usize)>,
+    /// The rows that have no value yet, and their places.
+    left: RecordBatch,
+    places: Vec<usize>,
 }
 
-/// Returns one value of several for each row.
-pub(super) fn chosen_of(results: &[Vector], chosen: &[usize]) -> Result<Vector> {
-    let value = |row: usize, at: usize| results.get(at).map_or(Value::Null, |result| result.value(row));
-    let values = chosen.iter().enumerate().map(|(row, &at)| value(row, at));
+impl Choice {
+    fn new(batch: &RecordBatch) -> Self {
+        let rows = batch.num_rows();
+        Self { chosen: vec![(usize::MAX, 0); rows], left: batch.clone(), places: (0..rows).collect() }
+    }
+
+    /// Chooses a result for the rows of those that are left for which `mask` is true; their numbers in it ascend by one
+    /// if `dense`, and otherwise they are those of the rows.
+    fn choose(&mut self, at: usize, mask: &[bool], dense: bool) -> Result<()> {
+        let mut number = 0;
+        let mut places = Vec::new();
+        for (row, (&place, truth)) in self.places.iter().zip(mask).enumerate() {
+            match (truth, self.chosen.get_mut(place)) {
+                (true, Some(chosen)) => *chosen = (at, if dense { number } else { row }),
+                _ => places.push(place),
+            }
+            number += usize::from(*truth);
+        }
+        if places.len() < self.places.len() {
+            let others: Vec<bool> = mask.iter().map(|truth| !truth).collect();
+            self.left = filtered(&self.left, &others)?;
+            self.places = places;
+        }
+        Ok(())
+    }
+}
+
+/// Chooses the result of the first condition that is true.
+fn case(when: &[(Ex, Ex)], otherwise: &Ex, batch: &RecordBatch) -> Result<Vector> {
+    let mut choice = Choice::new(batch);
+    let mut results = Vec::new();
+    for (at, (condition, result)) in when.iter().enumerate() {
+        let mask = condition.mask(&choice.left)?;
+        results.push(if mask.contains(&false) {
+            result.eval(&filtered(&choice.left, &mask)?)?
+        } else {
+            result.eval(&choice.left)?
+        });
+        choice.choose(at, &mask, true)?;
+    }
+    results.push(otherwise.eval(&choice.left)?);
+    let rest = vec![true; choice.places.len()];
+    choice.choose(when.len(), &rest, true)?;
+    chosen_of(&results, &choice.chosen)
+}
+
+/// Chooses the first value that is not missing.
+fn coalesced(all: &[Ex], batch: &RecordBatch) -> Result<Vector> {
+    let mut choice = Choice::new(batch);
+    let mut results = Vec::new();
+    for (at, of) in all.iter().enumerate() {
+        let values = of.eval(&choice.left)?;
+        let mask: Vec<bool> = (0..values.len()).map(|row| !values.is_null(row)).collect();
+        choice.choose(at, &mask, false)?;
+        results.push(values);
+    }
+    chosen_of(&results, &choice.chosen)
+}
+
+/// Returns one value of several for each row: which of them, and the row in it.
+pub(super) fn chosen_of(results: &[Vector], chosen: &[(usize, usize)]) -> Result<Vector> {
+    let value = |&(at, row): &(usize, usize)| results.get(at).map_or(Value::Null, |result| result.value(row));
+    let values = chosen.iter().map(value);
     if results.iter().any(|result| matches!(result, Vector::Other(_))) {
         return Err(Error::unsupported("CASE and COALESCE of nested values"));
     }
@@ -482,6 +554,39 @@ pub(super) fn chosen_of(results: &[Vector], chosen: &[usize]) -> Result<Vector> 
 }
 
 impl Ex {
+    /// Replaces every part that is one of some outputs by the column with its place; returns whether nothing but outputs and
+    /// literals is left.
+    pub(super) fn replace(&mut self, outputs: &[Self]) -> bool {
+        if let Some(at) = outputs.iter().position(|output| output == self) {
+            *self = Self::Column(at);
+            return true;
+        }
+        match self {
+            Self::Column(_) => false,
+            Self::Literal(_) => true,
+            Self::Compare(_, left, right)
+            | Self::Same(left, right, _)
+            | Self::Math(_, left, right)
+            | Self::Join(left, right)
+            | Self::And(left, right)
+            | Self::Or(left, right) => left.replace(outputs) && right.replace(outputs),
+            Self::Negative(of)
+            | Self::Field(of, _)
+            | Self::Not(of)
+            | Self::IsNull(of, _)
+            | Self::IsTruth(of, ..)
+            | Self::Cast(of, ..) => of.replace(outputs),
+            Self::In(of, list, _) => of.replace(outputs) && list.iter_mut().all(|item| item.replace(outputs)),
+            Self::Like { of, pattern, .. } => of.replace(outputs) && pattern.replace(outputs),
+            Self::Case { when, otherwise } => {
+                let mut arms = when.iter_mut();
+                arms.all(|(condition, result)| condition.replace(outputs) && result.replace(outputs))
+                    && otherwise.replace(outputs)
+            }
+            Self::Call(_, of) | Self::Coalesce(of) => of.iter_mut().all(|of| of.replace(outputs)),
+        }
+    }
+
     /// Calls `visit` with the place of each column.
     pub(super) fn columns(&mut self, visit: &mut dyn FnMut(&mut usize)) {
         match self {
@@ -497,6 +602,7 @@ impl Ex {
                 right.columns(visit);
             }
             Self::Negative(of)
+            | Self::Field(of, _)
             | Self::Not(of)
             | Self::IsNull(of, _)
             | Self::IsTruth(of, ..)
@@ -516,7 +622,7 @@ impl Ex {
                 }
                 otherwise.columns(visit);
             }
-            Self::Call(_, of) => of.iter_mut().for_each(|of| of.columns(visit)),
+            Self::Call(_, of) | Self::Coalesce(of) => of.iter_mut().for_each(|of| of.columns(visit)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The tables of a query: which of their columns are read, and how they are joined.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Schema, SchemaRef};
 use sciformats_conventions::sciformats::{Error, Limits, Result};
 use sqlparser::ast::{JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, TableFactor, TableWithJoins};
 
-use super::compile::{Compiler, Named, Scope, shallow, unsupported};
+use super::compile::{Compiler, Merged, Named, Scope, shallow, unsupported};
 use super::expr::Ex;
 use super::run::{Context, Rows};
 use super::sort::{collected, joined, taken};
@@ -51,6 +51,23 @@ pub(super) fn table_name(name: &ObjectName) -> Result<String> {
         ObjectNamePart::Function(_) => Err(unsupported(format!("the table {name}"))),
     });
     Ok(parts.collect::<Result<Vec<_>>>()?.join("."))
+}
+
+/// Returns names that all differ: a name that was there before gets a number.
+pub(super) fn different(names: Vec<String>) -> Vec<String> {
+    let mut known = HashSet::new();
+    let mut all = Vec::with_capacity(names.len());
+    for name in names {
+        let mut own = name.clone();
+        let mut number = 1u64;
+        while known.contains(&own) {
+            own = format!("{name}_{number}");
+            number = number.saturating_add(1); // a bound: there are fewer names
+        }
+        known.insert(own.clone());
+        all.push(own);
+    }
+    all
 }
 
 impl From {
@@ -102,17 +119,18 @@ impl From {
             }
             other => return Err(unsupported(format!("{other} as a table"))),
         };
-        let name = alias.as_ref().map_or(default, |alias| alias.name.value.clone());
+        let table = alias.as_ref().map_or(default, |alias| alias.name.value.clone());
         let first = self.scope.columns.len();
         let schema = scan.schema();
-        for field in schema.fields() {
-            let (table, name) = (name.clone(), field.name().clone());
-            self.scope.columns.push(Named { table, name, hidden: false });
-        }
+        let mut names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         if let Some(alias) = alias {
-            for (column, named) in self.scope.columns.iter_mut().skip(first).zip(&alias.columns) {
-                column.name.clone_from(&named.name.value);
+            for (name, named) in names.iter_mut().zip(&alias.columns) {
+                name.clone_from(&named.name.value);
             }
+        }
+        for (name, field) in different(names).into_iter().zip(schema.fields()) {
+            let (table, kind) = (table.clone(), field.data_type().clone());
+            self.scope.columns.push(Named { table, name, kind, hidden: false });
         }
         let columns = schema.fields().len();
         let (used, filter) = (Vec::new(), Vec::new());
@@ -138,26 +156,41 @@ impl From {
             JoinConstraint::Using(names) => {
                 for name in names {
                     let name = table_name(name)?;
-                    let right = Scope { columns: self.scope.columns.iter().skip(first).cloned().collect() };
-                    let left = Scope { columns: self.scope.columns.iter().take(first).cloned().collect() };
-                    let place = first + right.find(None, &name)?;
-                    let first = left.find(None, &name)?;
-                    join.keys.push((Ex::Column(first), Ex::Column(place)));
-                    // The name means the column of the side whose rows all stay. If all rows of both sides do, neither column
-                    // has all keys, so that the name alone is ambiguous.
-                    let hidden = match outer {
-                        (true, true) => None,
-                        (_, true) => Some(first),
-                        _ => Some(place),
-                    };
-                    if let Some(column) = hidden.and_then(|hidden| self.scope.columns.get_mut(hidden)) {
-                        column.hidden = true;
-                    }
+                    let right = self.scope.columns.iter().skip(first).cloned().collect();
+                    let right = Scope { columns: right, merged: Vec::new() }.find(None, &name)?;
+                    let left = self.scope.columns.iter().take(first).cloned().collect();
+                    let left =
+                        Scope { columns: left, merged: self.scope.merged.clone() }.find(None, &name)?;
+                    let Ex::Column(place) = right else { continue };
+                    self.merge(name, (left, first + place), (outer, &mut join));
                 }
             }
             _ => return Err(unsupported("this kind of join")),
         }
         Ok(join)
+    }
+
+    /// Makes one column of two: what was found on the left side, and the column at a place of the right side.
+    fn merge(&mut self, name: String, (left, right): (Ex, usize), (outer, join): ((bool, bool), &mut Join)) {
+        join.keys.push((left.clone(), Ex::Column(right)));
+        // It may be that of an earlier join.
+        let before = self.scope.merged.iter().position(|merged| merged.of == left);
+        let at = match (before, &left) {
+            (Some(before), _) => self.scope.merged.remove(before).at,
+            (None, Ex::Column(at)) => *at,
+            (None, _) => right,
+        };
+        for at in [at, right] {
+            if let Some(column) = self.scope.columns.get_mut(at) {
+                column.hidden = true;
+            }
+        }
+        let of = match outer {
+            (true, true) => Ex::Coalesce(vec![left, Ex::Column(right)]),
+            (_, true) => Ex::Column(right),
+            _ => left,
+        };
+        self.scope.merged.push(Merged { name, of, at });
     }
 
     /// Takes the conditions that single tables can check while they are read, and returns the others.
@@ -195,14 +228,14 @@ impl From {
             other => other,
         };
         let text = matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-        let moment = matches!(kind, DataType::Timestamp(..));
+        let moment = matches!(kind, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64);
         let float = kind.is_floating();
         // What is not a number differs from numbers, but a missing value does not.
         if !unique || (float && comparison == Comparison::NotEqual) {
             return None;
         }
         let value = match value {
-            Value::Int(value) if kind.is_integer() || float => Scalar::Int((*value).into()),
+            Value::Int(value) if kind.is_integer() || float => Scalar::Int(*value),
             Value::Float(value) if kind.is_integer() || float => Scalar::Float(*value),
             Value::Text(value) if text => Scalar::Text(value.as_ref().into()),
             Value::Text(value) if moment => Scalar::Moment(crate::predicate::moment(value)?),

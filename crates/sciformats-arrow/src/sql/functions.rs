@@ -35,19 +35,7 @@ pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> R
         Function::Floor => whole(next(), f64::floor)?,
         Function::Round => {
             let of = next();
-            let digits = match arguments.next() {
-                Some(Vector::Int(digits)) => digits.into_iter().next().flatten().unwrap_or_default(),
-                Some(other) => return Err(wrong("a number of digits", &other)),
-                None => 0,
-            };
-            let factor = 10f64.powi(i32::try_from(digits.clamp(-300, 300)).unwrap_or_default());
-            match of {
-                Vector::Int(values) if digits >= 0 => Vector::Int(values),
-                other => Vector::Float(each(other.floats("round")?, |value| {
-                    let rounded = (value * factor).round() / factor;
-                    Ok(if rounded.is_finite() { rounded } else { value })
-                })?),
-            }
+            rounded(of, arguments.next())?
         }
         Function::Sqrt => float(next(), f64::sqrt)?,
         Function::Exp => float(next(), f64::exp)?,
@@ -68,7 +56,7 @@ pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> R
         Function::Trim => text(next(), |text| text.trim().to_owned())?,
         Function::Length => {
             let texts = next().texts("length")?;
-            Vector::Int(each(texts, |text| Ok(i64::try_from(text.chars().count()).unwrap_or(i64::MAX)))?)
+            Vector::Int(each(texts, |text| Ok(text.chars().count() as i128))?)
         }
         Function::Substring => {
             let (texts, from, count) = (next().texts("substring")?, next(), arguments.next());
@@ -92,11 +80,6 @@ pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> R
             });
             Vector::Bool(found.collect())
         }
-        Function::Coalesce => {
-            let all: Vec<Vector> = arguments.collect();
-            let first = |row| all.iter().position(|of| !of.is_null(row)).unwrap_or_default();
-            chosen_of(&all, &(0..rows).map(first).collect::<Vec<_>>())?
-        }
         Function::NullIf => {
             let (left, right) = (next(), next());
             let kept = (0..rows).map(|row| {
@@ -117,7 +100,7 @@ pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> R
                         best = at;
                     }
                 }
-                best
+                (best, row)
             };
             chosen_of(&all, &(0..rows).map(best).collect::<Vec<_>>())?
         }
@@ -145,6 +128,52 @@ fn whole(values: Vector, of: fn(f64) -> f64) -> Result<Vector> {
     }
 }
 
+/// Rounds numbers to some digits after the point, or, if the number of digits is negative, before it. Halves are rounded
+/// away from zero.
+fn rounded(values: Vector, digits: Option<Vector>) -> Result<Vector> {
+    let rows = values.len();
+    let digits = match digits {
+        None => vec![Some(0); rows],
+        Some(Vector::Int(digits)) => digits,
+        Some(Vector::Null(rows)) => vec![None; rows],
+        Some(other) => return Err(wrong("a number of digits", &other)),
+    };
+    let power = |digits: i128| i32::try_from(digits.clamp(-330, 330)).unwrap_or_default();
+    Ok(match values {
+        Vector::Int(values) => {
+            let of = |(value, digits): (Option<i128>, Option<i128>)| {
+                let (value, digits) = (value?, digits?);
+                // No integer of 64 bits has more digits.
+                let unit = match u32::try_from(digits.checked_neg()?.clamp(0, 20)) {
+                    Ok(places) => 10i128.pow(places),
+                    Err(_) => 1,
+                };
+                let half = value.signum() * (unit / 2);
+                Some((value + half) / unit * unit)
+            };
+            Vector::Int(values.into_iter().zip(digits).map(of).collect())
+        }
+        other => {
+            let of = |(value, digits): (Option<f64>, Option<i128>)| {
+                let (value, power) = (value?, power(digits?));
+                let unit = 10f64.powi(power.abs());
+                let rounded =
+                    if power < 0 { (value / unit).round() * unit } else { (value * unit).round() / unit };
+                // Beyond its digits, a number is rounded already.
+                let far = power < 0 && !unit.is_finite();
+                Some(if far {
+                    0.0
+                } else if rounded.is_finite() {
+                    rounded
+                } else {
+                    value
+                })
+            };
+            Vector::Float(other.floats("round")?.into_iter().zip(digits).map(of).collect())
+        }
+    })
+}
+
 fn text(values: Vector, of: fn(&str) -> String) -> Result<Vector> {
     Ok(Vector::Text(each(text_of(values)?, |text| Ok(Arc::from(of(&text))))?))
 }
@@ -164,7 +193,7 @@ fn substrings(texts: Vec<Option<Arc<str>>>, from: &Vector, count: Option<&Vector
             parts.push(None);
             continue;
         };
-        let Some(count) = count.unwrap_or(Some(i64::MAX)) else {
+        let Some(count) = count.unwrap_or(Some(i64::MAX.into())) else {
             parts.push(None);
             continue;
         };
@@ -187,7 +216,7 @@ fn moments(values: Vector) -> Result<Vec<Option<i128>>> {
 }
 
 /// Returns the year, month and day of a date.
-fn day_of(moment: i128) -> Option<(i64, i64, i64)> {
+fn day_of(moment: i128) -> Option<(i128, i128, i128)> {
     let shown = DateTime::at(Calendar::ProlepticGregorian, moment)?.to_string();
     let (date, _) = shown.split_once('T')?;
     let mut numbers = date.rsplitn(3, '-');
@@ -197,11 +226,9 @@ fn day_of(moment: i128) -> Option<(i64, i64, i64)> {
 }
 
 fn parts(values: Vector, part: Part) -> Result<Vector> {
-    let of = |moment: i128| -> Result<i64> {
+    let of = |moment: i128| -> Result<i128> {
         let seconds = moment.div_euclid(SECOND);
-        let clock = |unit: i128, most: i128| {
-            i64::try_from(seconds.div_euclid(unit).rem_euclid(most)).unwrap_or_default()
-        };
+        let clock = |unit: i128, most: i128| seconds.div_euclid(unit).rem_euclid(most);
         let day = || day_of(moment).ok_or_else(|| Error::usage("sql", "has a date out of range"));
         Ok(match part {
             Part::Year => day()?.0,

@@ -110,7 +110,7 @@ pub fn query(text: &str, tables: &dyn Tables, options: &SqlOptions) -> Result<Re
     match parse::statements(text)?.as_slice() {
         [Statement::Query(query)] => {
             let context = run::Context { tables, options, known: HashMap::new() };
-            let rows = context.query(query)?;
+            let rows = run::named_differently(context.query(query)?);
             Ok(Box::new(run::Output::new(rows)))
         }
         [] => Err(Error::usage("sql", "is empty")),

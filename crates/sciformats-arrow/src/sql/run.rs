@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use sciformats_conventions::sciformats::{Error, Result};
 use sqlparser::ast::{
     self, Distinct, Expr, GroupByExpr, LimitClause, OrderByKind, OrderByOptions, OrderBySort, Query, Select,
@@ -13,11 +13,11 @@ use sqlparser::ast::{
 };
 
 use super::aggregate::{Grouping, Kind};
-use super::compile::{Compiler, Groups, Named, Scope, name_of, same, shallow, unsupported};
+use super::compile::{Compiler, Groups, Scope, name_of, same, shallow, unsupported};
 use super::expr::Ex;
-use super::from::{From, filtered, table_name};
+use super::from::{From, different, filtered, table_name};
 use super::sort::{Key, collected, sorted};
-use super::vector::Value;
+use super::vector::{Value, Vector};
 use super::{Held, SqlOptions, Tables};
 use crate::Scan;
 use crate::csv::of_arrow;
@@ -48,7 +48,9 @@ struct End<'q> {
 impl Context<'_> {
     /// Returns a table by its name.
     pub(super) fn table(&self, name: &str) -> Result<Arc<dyn Scan>> {
-        match self.known.get(name) {
+        let other =
+            || self.known.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, of)| of);
+        match self.known.get(name).or_else(other) {
             Some(known) => Ok(Arc::clone(known)),
             None => self.tables.table(name),
         }
@@ -93,12 +95,7 @@ impl Context<'_> {
             SetExpr::Select(select) => context.select(select, &end),
             other => {
                 let rows = context.body(other)?;
-                let named = rows.schema.fields().iter().map(|field| Named {
-                    table: String::new(),
-                    name: field.name().clone(),
-                    hidden: false,
-                });
-                let scope = Scope { columns: named.collect() };
+                let scope = Scope::of(&rows.schema);
                 let mut keys = Vec::new();
                 for of in &end.order {
                     let key = match ordinal(&of.expr, scope.columns.len())? {
@@ -126,19 +123,7 @@ impl Context<'_> {
                     SetQuantifier::None | SetQuantifier::Distinct => false,
                     _ => return Err(unsupported("UNION BY NAME")),
                 };
-                let (left, right) = (self.body(left)?, self.body(right)?);
-                let schema = Arc::clone(&left.schema);
-                let kinds = |schema: &SchemaRef| -> Vec<_> {
-                    schema.fields().iter().map(|field| field.data_type().clone()).collect()
-                };
-                if kinds(&schema) != kinds(&right.schema) {
-                    return Err(Error::usage("sql", "unites tables whose columns have other types"));
-                }
-                let named = Arc::clone(&schema);
-                let right = right.from.map(move |batch| {
-                    RecordBatch::try_new(Arc::clone(&named), batch?.columns().to_vec()).map_err(of_arrow)
-                });
-                let rows = Rows { schema, from: Box::new(left.from.chain(right)) };
+                let rows = united(self.body(left)?, self.body(right)?)?;
                 Ok(if all { rows } else { self.different(rows) })
             }
             _ => Err(unsupported(format!("the query {body}"))),
@@ -163,25 +148,31 @@ impl Context<'_> {
             Some(condition) => Compiler::new(&scope, None).expr(condition)?.conditions(),
             None => Vec::new(),
         };
-        let keys = grouped_by(select, &scope)?;
         let items = items(select, &scope)?;
+        let keys = grouped_by(select, &items, &scope)?;
         let aggregates = |of: &Expr| has_aggregate(of, 0);
         let is_grouped = !keys.is_empty()
             || select.having.is_some()
-            || items.iter().any(|(of, _)| aggregates(of))
+            || items.iter().any(|item| aggregates(&item.of))
             || end.order.iter().any(|of| aggregates(&of.expr));
+        let mut key_exs = keys.clone();
         let mut groups = Groups { keys, aggregates: Vec::new() };
-        let mut key_exs = Vec::new();
-        for key in &groups.keys {
-            key_exs.push(Compiler::new(&scope, None).expr(key)?);
-        }
         let mut outputs = Vec::new();
-        for (of, _) in &items {
-            outputs.push(Compiler::new(&scope, is_grouped.then_some(&mut groups)).expr(of)?);
+        for item in &items {
+            let mut compiler = Compiler::new(&scope, is_grouped.then_some(&mut groups));
+            outputs.push(match &item.column {
+                Some(of) => compiler.column(of, &item.name)?,
+                None => compiler.expr(&item.of)?,
+            });
         }
         let having = match &select.having {
             Some(of) => Some(Compiler::new(&scope, Some(&mut groups)).expr(of)?),
             None => None,
+        };
+        let distinct = match &select.distinct {
+            None | Some(Distinct::All) => false,
+            Some(Distinct::Distinct) => true,
+            Some(Distinct::On(_)) => return Err(unsupported("DISTINCT ON")),
         };
         let mut order = Vec::new();
         for of in &end.order {
@@ -191,12 +182,12 @@ impl Context<'_> {
             };
             order.push(sort_key(key, &of.options)?);
         }
-        let mut rest = from.filtered(conditions);
-        let distinct = match &select.distinct {
-            None | Some(Distinct::All) => false,
-            Some(Distinct::Distinct) => true,
-            Some(Distinct::On(_)) => return Err(unsupported("DISTINCT ON")),
+        // Of different rows, only the outputs are left.
+        let of_outputs = match distinct {
+            true => order.iter().map(|key| of_output(key, &outputs)).collect::<Result<Vec<_>>>()?,
+            false => Vec::new(),
         };
+        let mut rest = from.filtered(conditions);
         if let (Some(limit), true, true, false, false) =
             (end.limit, rest.is_empty(), order.is_empty(), is_grouped, distinct)
         {
@@ -230,34 +221,15 @@ impl Context<'_> {
         if !order.is_empty() && !distinct {
             rows = sorted(rows, &order, most(end), &self.options.limits)?;
         }
-        let names: Vec<String> = items.into_iter().map(|(_, name)| name).collect();
+        let names: Vec<String> = items.into_iter().map(|item| item.name).collect();
         let mut rows = projected(rows, outputs, names)?;
         if distinct {
             rows = self.different(rows);
-            if !order.is_empty() {
-                rows = self.ordered_outputs(rows, end)?;
+            if !of_outputs.is_empty() {
+                rows = sorted(rows, &of_outputs, most(end), &self.options.limits)?;
             }
         }
         Ok(cut(rows, end))
-    }
-
-    /// Sorts the different rows of a query, of which only the outputs are left.
-    fn ordered_outputs(&self, rows: Rows, end: &End<'_>) -> Result<Rows> {
-        let named = rows.schema.fields().iter().map(|field| Named {
-            table: String::new(),
-            name: field.name().clone(),
-            hidden: false,
-        });
-        let scope = Scope { columns: named.collect() };
-        let mut keys = Vec::new();
-        for of in &end.order {
-            let key = match ordinal(&of.expr, scope.columns.len())? {
-                Some(at) => Ex::Column(at),
-                None => Compiler::new(&scope, None).expr(&of.expr)?,
-            };
-            keys.push(sort_key(key, &of.options)?);
-        }
-        sorted(rows, &keys, most(end), &self.options.limits)
     }
 
     /// Groups all rows.
@@ -405,27 +377,57 @@ fn ordinal(of: &Expr, outputs: usize) -> Result<Option<usize>> {
 }
 
 /// Returns the output that an expression of ORDER BY or GROUP BY means.
-fn named_output(of: &Expr, items: &[(Expr, String)]) -> Result<Option<usize>> {
-    if let Expr::Identifier(name) = of
-        && let Some(at) = items.iter().position(|(_, known)| *known == name.value)
-    {
-        return Ok(Some(at));
+fn named_output(of: &Expr, items: &[Item]) -> Result<Option<usize>> {
+    if let Expr::Identifier(name) = of {
+        let exact = items.iter().position(|item| item.name == name.value);
+        let other = || items.iter().position(|item| item.name.eq_ignore_ascii_case(&name.value));
+        if let Some(at) = exact.or_else(other) {
+            return Ok(Some(at));
+        }
     }
-    if let Some(at) = items.iter().position(|(item, _)| same(item, of)) {
+    if let Some(at) = items.iter().position(|item| item.column.is_none() && same(&item.of, of)) {
         return Ok(Some(at));
     }
     ordinal(of, items.len())
 }
 
-/// Returns the expressions of a query and the names of their columns.
-fn items(select: &Select, scope: &Scope) -> Result<Vec<(Expr, String)>> {
-    let all = |table: Option<&str>| -> Vec<(Expr, String)> {
-        let is = |column: &&Named| table.map_or(!column.hidden, |table| column.table == table);
-        let named = |column: &Named| {
-            let parts = [&column.table, &column.name].map(|part| ast::Ident::with_quote('"', part.as_str()));
-            (Expr::CompoundIdentifier(parts.to_vec()), column.name.clone())
-        };
-        scope.columns.iter().filter(is).map(named).collect()
+/// Returns a key of ORDER BY as one over the outputs.
+fn of_output(key: &Key, outputs: &[Ex]) -> Result<Key> {
+    let mut of = key.of.clone();
+    if of.replace(outputs) {
+        return Ok(Key { of, ..*key });
+    }
+    Err(Error::usage("sql", "orders different rows by what is not among their outputs"))
+}
+
+/// Something that a query selects.
+struct Item {
+    of: Expr,
+    /// The column, if `*` means it.
+    column: Option<Ex>,
+    name: String,
+}
+
+/// Returns what a query selects.
+fn items(select: &Select, scope: &Scope) -> Result<Vec<Item>> {
+    let all = |table: Option<&str>| -> Vec<Item> {
+        let exact = scope.columns.iter().any(|column| Some(column.table.as_str()) == table);
+        let mut all = Vec::new();
+        for (at, column) in scope.columns.iter().enumerate() {
+            let (of, name) = match (table, scope.merged.iter().find(|merged| merged.at == at)) {
+                (Some(table), _) if column.table == table => (Ex::Column(at), &column.name),
+                (Some(table), _) if !exact && column.table.eq_ignore_ascii_case(table) => {
+                    (Ex::Column(at), &column.name)
+                }
+                (Some(_), _) => continue,
+                (None, Some(merged)) => (merged.of.clone(), &merged.name),
+                (None, None) if column.hidden => continue,
+                (None, None) => (Ex::Column(at), &column.name),
+            };
+            let (of, name) = (Some(of), name.clone());
+            all.push(Item { of: Expr::Identifier(ast::Ident::with_quote('"', &name)), column: of, name });
+        }
+        all
     };
     let mut named = Vec::new();
     for item in &select.projection {
@@ -438,9 +440,11 @@ fn items(select: &Select, scope: &Scope) -> Result<Vec<(Expr, String)>> {
                     }
                     other => other.to_string(),
                 };
-                named.push((of.clone(), name));
+                named.push(Item { of: of.clone(), column: None, name });
             }
-            SelectItem::ExprWithAlias { expr, alias } => named.push((expr.clone(), alias.value.clone())),
+            SelectItem::ExprWithAlias { expr, alias } => {
+                named.push(Item { of: expr.clone(), column: None, name: alias.value.clone() });
+            }
             SelectItem::Wildcard(options) => {
                 without_options(options)?;
                 named.append(&mut all(None));
@@ -469,8 +473,9 @@ fn without_options(options: &WildcardAdditionalOptions) -> Result<()> {
 }
 
 /// Returns the expressions by which rows are grouped.
-fn grouped_by(select: &Select, scope: &Scope) -> Result<Vec<Expr>> {
-    let items = items(select, scope)?;
+fn grouped_by(select: &Select, items: &[Item], scope: &Scope) -> Result<Vec<Ex>> {
+    let plain = |of: &Expr| Compiler::new(scope, None).expr(of);
+    let output = |item: &Item| item.column.clone().map_or_else(|| plain(&item.of), Ok);
     match &select.group_by {
         GroupByExpr::Expressions(of, modifiers) if modifiers.is_empty() => {
             let mut keys = Vec::new();
@@ -480,19 +485,98 @@ fn grouped_by(select: &Select, scope: &Scope) -> Result<Vec<Expr>> {
                     Expr::Identifier(name) => scope.find(None, &name.value).is_ok(),
                     _ => false,
                 };
-                let key = match if is_column { None } else { named_output(of, &items)? } {
-                    Some(at) => items.get(at).map(|(of, _)| of.clone()).unwrap_or_else(|| of.clone()),
-                    None => of.clone(),
+                let key = match if is_column { None } else { named_output(of, items)? } {
+                    Some(at) => items.get(at).map_or_else(|| plain(of), output)?,
+                    None => plain(of)?,
                 };
                 keys.push(key);
             }
             Ok(keys)
         }
         GroupByExpr::All(modifiers) if modifiers.is_empty() => {
-            Ok(items.into_iter().map(|(of, _)| of).filter(|of| !has_aggregate(of, 0)).collect())
+            items.iter().filter(|item| !has_aggregate(&item.of, 0)).map(output).collect()
         }
         _ => Err(unsupported("this GROUP BY")),
     }
+}
+
+/// Returns the rows of two queries, whose columns get types that hold the values of both.
+fn united(left: Rows, right: Rows) -> Result<Rows> {
+    let fields = (left.schema.fields(), right.schema.fields());
+    if fields.0.len() != fields.1.len() {
+        let (one, other) = (fields.0.len(), fields.1.len());
+        return Err(Error::usage("sql", format!("unites tables with {one} and {other} columns")));
+    }
+    let both = fields.0.iter().zip(fields.1.iter()).map(|(one, other)| {
+        let kind = common(one.data_type(), other.data_type()).ok_or_else(|| {
+            let (name, one, other) = (one.name(), one.data_type(), other.data_type());
+            Error::usage("sql", format!("unites {one} and {other} in the column {name}"))
+        })?;
+        Ok(one.as_ref().clone().with_data_type(kind).with_nullable(true))
+    });
+    let schema = Arc::new(Schema::new(both.collect::<Result<Vec<_>>>()?));
+    let out = Arc::clone(&schema);
+    let batches = left.from.chain(right.from).map(move |batch| {
+        let batch = batch?;
+        let columns = batch.columns().iter().zip(out.fields());
+        let columns = columns.map(|(column, field)| converted(column, field.data_type()));
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        RecordBatch::try_new_with_options(Arc::clone(&out), columns, &options).map_err(of_arrow)
+    });
+    Ok(Rows { schema, from: Box::new(batches) })
+}
+
+/// Returns a type that has the values of two; `None` if there is none.
+fn common(one: &DataType, other: &DataType) -> Option<DataType> {
+    if one == other {
+        return Some(one.clone());
+    }
+    let kind = |of: &DataType| Vector::of(&arrow_array::new_empty_array(of)).ok();
+    Some(match (kind(one)?, kind(other)?) {
+        (Vector::Null(_), _) => other.clone(),
+        (_, Vector::Null(_)) => one.clone(),
+        (Vector::Int(_), Vector::Int(_)) => DataType::Int64,
+        (Vector::Int(_) | Vector::Float(_), Vector::Int(_) | Vector::Float(_)) => DataType::Float64,
+        (Vector::Text(_), Vector::Text(_)) => DataType::LargeUtf8,
+        (Vector::Moment(_), Vector::Moment(_)) => DataType::Timestamp(TimeUnit::Nanosecond, None),
+        _ => return None,
+    })
+}
+
+/// Returns values in a type that [`common`] gave them.
+fn converted(column: &ArrayRef, kind: &DataType) -> Result<ArrayRef> {
+    if column.data_type() == kind {
+        return Ok(Arc::clone(column));
+    }
+    Ok(match (Vector::of(column)?, kind) {
+        (Vector::Null(rows), kind) => arrow_array::new_null_array(kind, rows),
+        (Vector::Int(values), DataType::Float64) => {
+            Vector::Float(values.into_iter().map(|value| value.map(|value| value as f64)).collect())
+                .into_array()?
+        }
+        (values, _) => values.into_array()?,
+    })
+}
+
+/// Gives the columns of a result names that all differ.
+pub(super) fn named_differently(rows: Rows) -> Rows {
+    let names = rows.schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+    let own = different(names.clone());
+    if own == names {
+        return rows;
+    }
+    let fields =
+        rows.schema.fields().iter().zip(own).map(|(field, name)| field.as_ref().clone().with_name(name));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let out = Arc::clone(&schema);
+    let batches = rows.from.map(move |batch| {
+        let batch = batch?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let columns = batch.columns().to_vec();
+        RecordBatch::try_new_with_options(Arc::clone(&out), columns, &options).map_err(of_arrow)
+    });
+    Rows { schema, from: Box::new(batches) }
 }
 
 /// Returns whether an expression contains an aggregate.

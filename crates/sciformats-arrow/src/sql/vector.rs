@@ -20,7 +20,8 @@ pub(super) enum Vector {
     /// Nothing but missing values.
     Null(usize),
     Bool(Vec<Option<bool>>),
-    Int(Vec<Option<i64>>),
+    /// Integers of 64 bits, with or without a sign, and what is computed of them.
+    Int(Vec<Option<i128>>),
     Float(Vec<Option<f64>>),
     Text(Vec<Option<Arc<str>>>),
     /// Nanoseconds since the start of 1970.
@@ -34,7 +35,7 @@ pub(super) enum Vector {
 pub(super) enum Value {
     Null,
     Bool(bool),
-    Int(i64),
+    Int(i128),
     Float(f64),
     Text(Arc<str>),
     Moment(i128),
@@ -53,7 +54,7 @@ impl Vector {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] if an integer needs more than 63 bits.
+    /// An error if the values of a dictionary cannot be used.
     pub(super) fn of(array: &ArrayRef) -> Result<Self> {
         let moments = |unit: TimeUnit, values: &[i64]| -> Self {
             let length = length(unit);
@@ -65,23 +66,14 @@ impl Vector {
         Ok(match array.data_type() {
             DataType::Null => Self::Null(array.len()),
             DataType::Boolean => Self::Bool(array.as_boolean().iter().collect()),
-            DataType::Int8 => numbers!(array, types::Int8Type, Int, i64::from),
-            DataType::Int16 => numbers!(array, types::Int16Type, Int, i64::from),
-            DataType::Int32 => numbers!(array, types::Int32Type, Int, i64::from),
-            DataType::Int64 => numbers!(array, types::Int64Type, Int, |value| value),
-            DataType::UInt8 => numbers!(array, types::UInt8Type, Int, i64::from),
-            DataType::UInt16 => numbers!(array, types::UInt16Type, Int, i64::from),
-            DataType::UInt32 => numbers!(array, types::UInt32Type, Int, i64::from),
-            DataType::UInt64 => {
-                let array = array.as_primitive::<types::UInt64Type>();
-                let wide = |(at, &value): (usize, &u64)| match array.is_valid(at) {
-                    false => Ok(None),
-                    true => i64::try_from(value)
-                        .map(Some)
-                        .map_err(|_| Error::unsupported(format!("the integer {value} in expressions"))),
-                };
-                Self::Int(array.values().iter().enumerate().map(wide).collect::<Result<_>>()?)
-            }
+            DataType::Int8 => numbers!(array, types::Int8Type, Int, i128::from),
+            DataType::Int16 => numbers!(array, types::Int16Type, Int, i128::from),
+            DataType::Int32 => numbers!(array, types::Int32Type, Int, i128::from),
+            DataType::Int64 => numbers!(array, types::Int64Type, Int, i128::from),
+            DataType::UInt8 => numbers!(array, types::UInt8Type, Int, i128::from),
+            DataType::UInt16 => numbers!(array, types::UInt16Type, Int, i128::from),
+            DataType::UInt32 => numbers!(array, types::UInt32Type, Int, i128::from),
+            DataType::UInt64 => numbers!(array, types::UInt64Type, Int, i128::from),
             DataType::Float16 => Self::numbers(numbers!(array, types::Float16Type, Float, half::f16::to_f64)),
             DataType::Float32 => Self::numbers(numbers!(array, types::Float32Type, Float, f64::from)),
             DataType::Float64 => Self::numbers(numbers!(array, types::Float64Type, Float, |value| value)),
@@ -232,12 +224,17 @@ impl Vector {
         }
     }
 
-    /// Returns the values as an array. Dates that nanoseconds of 64 bits cannot hold are an error.
+    /// Returns the values as an array. Integers beyond 2^63 - 1, and dates that nanoseconds of 64 bits cannot hold, are an
+    /// error.
     pub(super) fn into_array(self) -> Result<ArrayRef> {
         Ok(match self {
             Self::Null(rows) => Arc::new(NullArray::new(rows)),
             Self::Bool(values) => Arc::new(BooleanArray::from(values)),
-            Self::Int(values) => Arc::new(Int64Array::from(values)),
+            Self::Int(values) => {
+                let narrow = |value: Option<i128>| value.map(i64::try_from).transpose();
+                let values = values.into_iter().map(narrow).collect::<Result<Vec<_>, _>>();
+                Arc::new(Int64Array::from(values.map_err(|_| super::expr::overflow())?))
+            }
             Self::Float(values) => Arc::new(Float64Array::from(values)),
             Self::Text(values) => Arc::new(values.into_iter().collect::<LargeStringArray>()),
             Self::Moment(values) => {
@@ -338,6 +335,6 @@ pub(super) fn order_of_floats(one: f64, other: f64) -> Ordering {
     one.partial_cmp(&other).unwrap_or_else(|| one.is_nan().cmp(&other.is_nan()))
 }
 
-pub(super) fn mixed(integer: i64, float: f64) -> Ordering {
-    crate::predicate::order_of_mixed(integer.into(), float).unwrap_or(Ordering::Less)
+pub(super) fn mixed(integer: i128, float: f64) -> Ordering {
+    crate::predicate::order_of_mixed(integer, float).unwrap_or(Ordering::Less)
 }

@@ -1,13 +1,20 @@
 //! The values of Arrow arrays as elements of HDF5.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::ArrowNativeType;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Field, TimeUnit};
 use sciformats_conventions::sciformats::hdf5_pure::Datatype;
+use sciformats_conventions::sciformats::hdf5_pure::structure::Class;
 use sciformats_conventions::sciformats::hdf5_pure::values::Encoder;
 use sciformats_conventions::sciformats::{Error, Result};
+
+use crate::csv::of_arrow;
+use crate::marks;
 
 /// How the values of a column are stored.
 #[derive(Clone, Debug)]
@@ -27,8 +34,10 @@ pub(super) enum Kind {
     /// Bytes without a meaning, of one size.
     Bytes(usize),
     Truth,
-    /// Texts, or bytes, of any length.
+    /// Texts of any length.
     Text,
+    /// Bytes of any length.
+    Blob,
     /// Texts in places of this size.
     Padded(usize),
     /// Lists of one length.
@@ -63,8 +72,83 @@ pub(super) fn units(kind: &DataType) -> Option<String> {
         DataType::Duration(unit) => Some(name(unit).to_owned()),
         DataType::Date32 => Some("days since 1970-01-01".into()),
         DataType::Date64 => Some("milliseconds since 1970-01-01".into()),
+        DataType::Time32(unit) | DataType::Time64(unit) => Some(name(unit).to_owned()),
         _ => None,
     }
+}
+
+/// Returns the attributes that say what the values of a column stand for: their names and texts. `path` has the names
+/// that lead to the column, each with a dot after it.
+pub(super) fn notes(path: &str, field: &Field) -> Vec<(String, String)> {
+    fn add(path: &str, kind: &DataType, into: &mut Vec<(String, String)>) {
+        match kind {
+            DataType::Struct(fields) => {
+                for field in fields {
+                    add(&format!("{path}{}.", field.name()), field.data_type(), into);
+                }
+            }
+            DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item) => {
+                add(path, item.data_type(), into);
+            }
+            DataType::Dictionary(_, values) => add(path, values, into),
+            kind => {
+                into.extend(units(kind).map(|units| (format!("{path}units"), units)));
+                into.extend(marks::of(kind).map(|mark| (format!("{path}{}", marks::NAME), mark)));
+            }
+        }
+    }
+    let mut notes = Vec::new();
+    add(path, field.data_type(), &mut notes);
+    let own = format!("{path}units");
+    if let (Some(units), false) = (field.metadata().get("units"), notes.iter().any(|(name, _)| *name == own))
+    {
+        notes.push((own, units.clone()));
+    }
+    notes
+}
+
+/// Checks that the fields of records have names that differ, also where names of records in records are joined by dots,
+/// and that `PyTables` can open a table with these names.
+pub(super) fn named<'f>(fields: impl IntoIterator<Item = &'f Arc<Field>>, taste: Taste) -> Result<()> {
+    fn add<'f>(
+        path: &str,
+        fields: impl IntoIterator<Item = &'f Arc<Field>>,
+        (taste, known): (Taste, &mut HashSet<String>),
+    ) -> Result<()> {
+        for field in fields {
+            let name = field.name();
+            if name.is_empty() || name.contains('\0') {
+                return Err(Error::unsupported(format!("the name {name:?} of a column in records")));
+            }
+            if taste == Taste::PyTables && !is_name_of_pytables(name) {
+                return Err(Error::unsupported(format!(
+                    "the name {name:?} of a column in a table of PyTables"
+                )));
+            }
+            let path = format!("{path}{name}");
+            let mut kind = field.data_type();
+            while let DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item) =
+                kind
+            {
+                kind = item.data_type();
+            }
+            if let DataType::Struct(fields) = kind {
+                add(&format!("{path}."), fields, (taste, known))?;
+            }
+            if !known.insert(path.clone()) {
+                return Err(Error::unsupported(format!("two columns with the name {path} in records")));
+            }
+        }
+        Ok(())
+    }
+    add("", fields, (taste, &mut HashSet::new()))
+}
+
+/// Returns whether `PyTables` can open an object or a field of this name. Those that begin with `_v_` and the like are
+/// the names of its own methods.
+pub(super) fn is_name_of_pytables(name: &str) -> bool {
+    let own = ["_c_", "_f_", "_g_", "_v_"].iter().any(|start| name.starts_with(start));
+    !(name.is_empty() || name == "." || name.contains('/') || name == "__members__" || own)
 }
 
 impl Cell {
@@ -77,6 +161,7 @@ impl Cell {
         let integer = |signed, size| number(Datatype::integer(signed, size), None);
         // NumPy's missing date.
         let moment = || number(Datatype::integer(true, 8), Some(i64::MIN.to_le_bytes().to_vec()));
+        let day = || number(Datatype::integer(true, 4), Some(i32::MIN.to_le_bytes().to_vec()));
         let (datatype, kind) = match kind {
             DataType::Int8 => integer(true, 1),
             DataType::Int16 => integer(true, 2),
@@ -89,8 +174,10 @@ impl Cell {
             DataType::Float16 => number(Datatype::float16(), Some(half::f16::NAN.to_le_bytes().to_vec())),
             DataType::Float32 => number(Datatype::float32(), Some(f32::NAN.to_le_bytes().to_vec())),
             DataType::Float64 => number(Datatype::float64(), Some(f64::NAN.to_le_bytes().to_vec())),
-            DataType::Timestamp(..) | DataType::Duration(_) | DataType::Date64 => moment(),
-            DataType::Date32 => integer(true, 4),
+            DataType::Timestamp(..) | DataType::Duration(_) | DataType::Date64 | DataType::Time64(_) => {
+                moment()
+            }
+            DataType::Date32 | DataType::Time32(_) => day(),
             DataType::Boolean => match taste {
                 Taste::PyTables => (Datatype::bits(1), Kind::Truth),
                 Taste::Plain => {
@@ -98,37 +185,57 @@ impl Cell {
                     (Datatype::enumeration(&Datatype::integer(true, 1), truths)?, Kind::Truth)
                 }
             },
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
-                match taste {
-                    Taste::PyTables => {
-                        let size =
-                            u32::try_from(width.max(1)).map_err(|_| unsupported(name, "texts this long"))?;
-                        (Datatype::fixed_string(size), Kind::Padded(width.max(1)))
-                    }
-                    Taste::Plain => (Datatype::string(), Kind::Text),
+            // Categories are stored as the values that they stand for.
+            DataType::Dictionary(_, values) => return Self::new(name, values, taste, width),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => match taste {
+                Taste::PyTables => {
+                    let size =
+                        u32::try_from(width.max(1)).map_err(|_| unsupported(name, "texts this long"))?;
+                    (Datatype::fixed_string(size), Kind::Padded(width.max(1)))
                 }
-            }
+                Taste::Plain => (Datatype::string(), Kind::Text),
+            },
             DataType::FixedSizeBinary(size) => {
                 let bytes = usize::try_from(*size).unwrap_or_default();
                 let size = u32::try_from(*size).unwrap_or_default();
-                (Datatype::opaque(size, "bytes"), Kind::Bytes(bytes))
+                if bytes == 0 {
+                    return Err(unsupported(name, "values without bytes"));
+                }
+                let datatype = match taste {
+                    // PyTables has no bytes without a meaning.
+                    Taste::PyTables => Datatype::array(&[size], &Datatype::integer(false, 1)),
+                    Taste::Plain => Datatype::opaque(size, "bytes"),
+                };
+                (datatype, Kind::Bytes(bytes))
             }
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView if taste == Taste::Plain => {
-                (Datatype::sequence(&Datatype::integer(false, 1)), Kind::Text)
+                (Datatype::sequence(&Datatype::integer(false, 1)), Kind::Blob)
             }
             DataType::FixedSizeList(item, size) => {
                 let of = Self::new(name, item.data_type(), taste, width)?;
                 let count = usize::try_from(*size).unwrap_or_default();
-                let shape = [u32::try_from(*size).unwrap_or_default()];
+                let first = u32::try_from(*size).unwrap_or_default();
                 if count == 0 {
                     return Err(unsupported(name, "lists without values"));
                 }
-                (Datatype::array(&shape, &of.datatype), Kind::Equal(Box::new(of), count))
+                if taste == Taste::PyTables && matches!(of.kind, Kind::Record(_)) {
+                    return Err(unsupported(name, "lists of records"));
+                }
+                // Lists in lists are one array with several dimensions; PyTables does not know arrays of arrays.
+                let datatype = match &of.datatype.class {
+                    Class::Array { dimensions, base } => {
+                        let shape: Vec<u32> =
+                            std::iter::once(first).chain(dimensions.iter().copied()).collect();
+                        Datatype::array(&shape, base)
+                    }
+                    _ => Datatype::array(&[first], &of.datatype),
+                };
+                (datatype, Kind::Equal(Box::new(of), count))
             }
             DataType::List(item) | DataType::LargeList(item) if taste == Taste::Plain => {
                 let of = Self::new(name, item.data_type(), taste, width)?;
                 if !of.is_flat() {
-                    return Err(unsupported(name, "lists of texts or lists"));
+                    return Err(unsupported(name, "lists of texts, lists or records"));
                 }
                 (Datatype::sequence(&of.datatype), Kind::List(Box::new(of)))
             }
@@ -143,14 +250,9 @@ impl Cell {
         Ok(Self { datatype, kind, name: name.to_owned() })
     }
 
-    /// Returns whether the bytes of values are all there is to store.
+    /// Returns whether the values are bytes of one size, side by side.
     fn is_flat(&self) -> bool {
-        match &self.kind {
-            Kind::Text | Kind::List(_) => false,
-            Kind::Equal(of, _) => of.is_flat(),
-            Kind::Record(of) => of.iter().all(Self::is_flat),
-            _ => true,
-        }
+        matches!(self.kind, Kind::Plain { .. } | Kind::Bytes(_) | Kind::Truth)
     }
 
     fn missing(&self) -> Error {
@@ -160,8 +262,25 @@ impl Cell {
         ))
     }
 
+    /// The error for a value that this form has as another one.
+    fn changed(&self, what: &str) -> Error {
+        Error::unsupported(format!(
+            "{what} in the column {}, which this form of a table would change,",
+            self.name
+        ))
+    }
+
+    /// Checks that no text has the byte that ends texts in files.
+    fn without_zeros(&self, texts: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        match texts.iter().any(|text| text.contains(&0)) {
+            true => Err(self.changed("a text with a zero byte")),
+            false => Ok(texts),
+        }
+    }
+
     /// Prepares the values of an array to be appended row by row.
     pub(super) fn values(&self, array: &ArrayRef) -> Result<Values> {
+        let array = &plain(array)?;
         if array.null_count() > 0 && !matches!(self.kind, Kind::Plain { missing: Some(_), .. }) {
             return Err(self.missing());
         }
@@ -169,10 +288,16 @@ impl Cell {
             Kind::Plain { width, missing } => {
                 let mut bytes =
                     plain_bytes(array, *width).ok_or_else(|| unsupported(&self.name, "other values"))?;
-                if let (Some(missing), Some(nulls)) = (missing, array.nulls()) {
-                    for (place, valid) in bytes.chunks_exact_mut((*width).max(1)).zip(nulls) {
-                        if !valid {
+                // A number that is none is missing anyway, but a date of these bytes would be lost.
+                let counts = !array.data_type().is_floating();
+                if let Some(missing) = missing.as_ref().filter(|_| counts || array.null_count() > 0) {
+                    for (at, place) in bytes.chunks_exact_mut((*width).max(1)).enumerate() {
+                        if array.is_null(at) {
                             place.copy_from_slice(missing);
+                        } else if counts && place == missing.as_slice() {
+                            return Err(
+                                self.changed("the smallest integer as a date, which means a missing one,")
+                            );
                         }
                     }
                 }
@@ -183,10 +308,11 @@ impl Cell {
                 Values::Fixed(*size, (0..of.len()).flat_map(|row| of.value(row).to_vec()).collect())
             }
             Kind::Truth => Values::Fixed(1, array.as_boolean().values().iter().map(u8::from).collect()),
-            Kind::Text => Values::Text(texts(array)?),
+            Kind::Text => Values::Text(self.without_zeros(texts(array)?)?),
+            Kind::Blob => Values::Text(texts(array)?),
             Kind::Padded(size) => {
                 let mut bytes = Vec::with_capacity(array.len().saturating_mul(*size)); // a hint
-                for text in texts(array)? {
+                for text in self.without_zeros(texts(array)?)? {
                     let before = bytes.len();
                     bytes.extend_from_slice(text.get(..text.len().min(*size)).unwrap_or_default());
                     bytes.resize(before.saturating_add(*size), 0); // a bound
@@ -258,6 +384,12 @@ impl Values {
     }
 }
 
+/// Returns an array of categories as one of the values that they stand for.
+pub(super) fn plain(array: &ArrayRef) -> Result<ArrayRef> {
+    let Some(categories) = array.as_any_dictionary_opt() else { return Ok(Arc::clone(array)) };
+    arrow_select::take::take(categories.values().as_ref(), categories.keys(), None).map_err(of_arrow)
+}
+
 /// Returns the texts of an array, or its bytes.
 pub(super) fn texts(array: &ArrayRef) -> Result<Vec<Vec<u8>>> {
     let rows = 0..array.len();
@@ -305,6 +437,10 @@ pub(super) fn plain_bytes(array: &ArrayRef, width: usize) -> Option<Vec<u8>> {
         DataType::Timestamp(TimeUnit::Millisecond, _) => of!(types::TimestampMillisecondType),
         DataType::Timestamp(TimeUnit::Microsecond, _) => of!(types::TimestampMicrosecondType),
         DataType::Timestamp(TimeUnit::Nanosecond, _) => of!(types::TimestampNanosecondType),
+        DataType::Time32(TimeUnit::Second) => of!(types::Time32SecondType),
+        DataType::Time32(_) => of!(types::Time32MillisecondType),
+        DataType::Time64(TimeUnit::Microsecond) => of!(types::Time64MicrosecondType),
+        DataType::Time64(_) => of!(types::Time64NanosecondType),
         DataType::Duration(TimeUnit::Second) => of!(types::DurationSecondType),
         DataType::Duration(TimeUnit::Millisecond) => of!(types::DurationMillisecondType),
         DataType::Duration(TimeUnit::Microsecond) => of!(types::DurationMicrosecondType),

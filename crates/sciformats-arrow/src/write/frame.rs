@@ -10,7 +10,7 @@ use sciformats_conventions::sciformats::{Error, Result};
 use sciformats_conventions::write::{AnnData, Frame};
 
 use super::WriteOptions;
-use super::cells::{plain_bytes, texts};
+use super::cells::{plain, plain_bytes, texts};
 use crate::csv::of_arrow;
 use crate::{Options, Scan};
 
@@ -80,11 +80,23 @@ fn whole(table: &dyn Scan, name: &str) -> Result<Vec<ArrayRef>> {
 }
 
 fn column(frame: &mut Frame<'_>, name: &str, arrays: &[ArrayRef]) -> Result<()> {
+    // Categories have names here; those that are numbers are stored as the numbers.
+    let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    let unnamed = |array: &ArrayRef| matches!(array.data_type(), DataType::Dictionary(_, of) if !is_text(of));
+    if arrays.iter().any(unnamed) {
+        return column(frame, name, &arrays.iter().map(plain).collect::<Result<Vec<_>>>()?);
+    }
     let Some(kind) = arrays.first().map(|array| array.data_type().clone()) else {
         return frame.column::<f64>(name, &[]).map(drop);
     };
-    let missing: Vec<bool> =
-        arrays.iter().flat_map(|array| (0..array.len()).map(|row| array.is_null(row))).collect();
+    // A category that is missing itself is a missing value.
+    let missing: Vec<bool> = arrays
+        .iter()
+        .flat_map(|array| {
+            let nulls = array.logical_nulls();
+            (0..array.len()).map(move |row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)))
+        })
+        .collect();
     let any = missing.contains(&true);
     macro_rules! integers {
         ($number:ty, $width:literal) => {{
@@ -180,8 +192,8 @@ fn categories(frame: &mut Frame<'_>, name: &str, arrays: &[ArrayRef], missing: &
     let mut places = std::collections::HashMap::new();
     for array in arrays {
         let values = array.as_any_dictionary().values();
-        for text in all_texts(std::slice::from_ref(values))? {
-            if !places.contains_key(&text) {
+        for (at, text) in all_texts(std::slice::from_ref(values))?.into_iter().enumerate() {
+            if values.is_valid(at) && !places.contains_key(&text) {
                 places.insert(text.clone(), known.len());
                 known.push(text);
             }

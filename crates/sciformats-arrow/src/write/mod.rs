@@ -120,8 +120,8 @@ impl WriteOptions {
 ///
 /// # Errors
 ///
-/// [`Error::Unsupported`] if the form cannot hold the type of a column, or a missing value in it; the error of reading
-/// or of writing.
+/// [`Error::Unsupported`] if the form cannot hold the type or the name of a column, a missing value in it, or a value as it
+/// is; [`Error::Usage`] if the path is not one for the form; the error of reading or of writing.
 pub fn write_hdf5(table: &dyn Scan, file: &Path, options: &WriteOptions) -> Result<u64> {
     let place = options.path.as_deref().unwrap_or(options.form.place());
     let place = format!("/{}", place.trim_matches('/'));

@@ -8,7 +8,7 @@ use sciformats_conventions::sciformats::hdf5_pure::values::{Empty, FixedString};
 use sciformats_conventions::sciformats::hdf5_pure::{Datatype, ObjectId, Range, Slab, Writer};
 use sciformats_conventions::sciformats::{Error, Result};
 
-use super::cells::{Cell, Taste, texts, units};
+use super::cells::{Cell, Taste, is_name_of_pytables, named, notes, plain, texts};
 use super::{Form, WriteOptions};
 use crate::csv::of_arrow;
 use crate::{Options, Scan};
@@ -23,6 +23,14 @@ pub(super) fn write(table: &dyn Scan, (file, place): (&Path, &str), options: &Wr
         return Err(Error::usage("table", "has no columns, but a record needs a field"));
     }
     let taste = if options.form == Form::PyTables { Taste::PyTables } else { Taste::Plain };
+    named(schema.fields(), taste)?;
+    // What begins with `_i_` or `_p_` is hidden, and belongs to indexes.
+    let unknown = |name: &&str| {
+        !is_name_of_pytables(name) || ["_i_", "_p_"].iter().any(|start| name.starts_with(start))
+    };
+    if let (Taste::PyTables, Some(name)) = (taste, place.split('/').skip(1).find(unknown)) {
+        return Err(Error::usage("path", format!("has the name {name:?}, which PyTables cannot open")));
+    }
     let widths =
         if taste == Taste::PyTables { widths(table, &schema)? } else { vec![0; schema.fields().len()] };
     let fields = schema.fields().iter().zip(widths);
@@ -48,12 +56,10 @@ pub(super) fn write(table: &dyn Scan, (file, place): (&Path, &str), options: &Wr
         if taste == Taste::PyTables {
             writer.attribute(id, &format!("FIELD_{at}_NAME"), FixedString(field.name()))?;
         }
-        let units = units(field.data_type()).or_else(|| field.metadata().get("units").cloned());
-        if let Some(units) = units {
-            let name = format!("{}.units", field.name());
+        for (name, text) in notes(&format!("{}.", field.name()), field) {
             match taste {
-                Taste::PyTables => writer.attribute(id, &name, FixedString(&units))?,
-                Taste::Plain => writer.attribute(id, &name, units.as_str())?,
+                Taste::PyTables => writer.attribute(id, &name, FixedString(&text))?,
+                Taste::Plain => writer.attribute(id, &name, text.as_str())?,
             }
         }
     }
@@ -83,16 +89,18 @@ pub(super) fn columns(table: &dyn Scan, (file, place): (&Path, &str), options: &
             sides.push(u64::try_from(*side).unwrap_or_default());
             kind = item.data_type();
         }
+        if let DataType::Struct(fields) = kind {
+            named(fields, Taste::Plain)?;
+        }
         let cell = Cell::new(field.name(), kind, Taste::Plain, 0)?;
         let inner = format!("{place}/{}", field.name());
-        if field.name().contains('/') || field.name().is_empty() {
-            let name = field.name();
+        let name = field.name();
+        if name.contains(['/', '\0']) || matches!(name.as_str(), "" | "." | "..") {
             return Err(Error::unsupported(format!("the name {name:?} of a column as that of an array")));
         }
         let id = started(&mut writer, (&inner, &cell.datatype, &sides), options)?;
-        let units = units(kind).or_else(|| field.metadata().get("units").cloned());
-        if let Some(units) = units {
-            writer.attribute(id, "units", units.as_str())?;
+        for (name, text) in notes("", field) {
+            writer.attribute(id, &name, text.as_str())?;
         }
         arrays.push((id, cell, sides));
     }
@@ -202,7 +210,8 @@ fn parents(writer: &mut Writer, place: &str, taste: Taste) -> Result<()> {
 fn widths(table: &dyn Scan, schema: &SchemaRef) -> Result<Vec<usize>> {
     fn is_text(kind: &DataType) -> bool {
         match kind {
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => true,
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+            DataType::Dictionary(_, values) => is_text(values),
             DataType::FixedSizeList(item, _) => is_text(item.data_type()),
             DataType::Struct(fields) => fields.iter().any(|field| is_text(field.data_type())),
             _ => false,
@@ -215,7 +224,9 @@ fn widths(table: &dyn Scan, schema: &SchemaRef) -> Result<Vec<usize>> {
             DataType::Struct(_) => {
                 array.as_struct().columns().iter().try_fold(0, |most, column| Ok(most.max(longest(column)?)))
             }
-            kind if is_text(kind) => Ok(texts(array)?.iter().map(Vec::len).max().unwrap_or_default()),
+            kind if is_text(kind) => {
+                Ok(texts(&plain(array)?)?.iter().map(Vec::len).max().unwrap_or_default())
+            }
             _ => Ok(0),
         }
     }

@@ -115,12 +115,34 @@ class Table:
 def _plain(value: Any) -> Any:
     """Return a value of a condition as a truth value, a number or a text; a moment with an offset is one in UTC."""
     if isinstance(value, numpy.datetime64):
-        return str(value.astype("datetime64[ns]"))
+        return _moment(value)
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+        try:
+            value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+        except (OverflowError, ValueError):
+            # The moment in UTC is in a year that Python does not have. Texts may have an offset of whole minutes.
+            offset = value.utcoffset() or datetime.timedelta()
+            if offset % datetime.timedelta(minutes=1):
+                raise
     if isinstance(value, datetime.date):
-        return value.isoformat()
+        text = value.isoformat()
+        if text == "NaT":
+            raise ValueError("NaT is compared, but a missing date is neither before nor after another one")
+        return text
     return value.item() if isinstance(value, numpy.generic) else value
+
+
+def _moment(value: numpy.datetime64) -> str:
+    """Return a date of NumPy as a text, whatever it counts: nanoseconds would only reach from 1677 to 2262."""
+    if numpy.isnat(value):
+        raise ValueError("NaT is compared, but a missing date is neither before nor after another one")
+    unit, _ = numpy.datetime_data(value.dtype)
+    if unit in ("ms", "us", "ns"):
+        return str(value)
+    whole = value.astype("datetime64[ns]" if unit in ("ps", "fs", "as") else "datetime64[s]")
+    if whole.astype(value.dtype) != value:
+        raise ValueError(f"{value!r} is not a whole number of nanoseconds, or too far away")
+    return str(whole)
 
 
 def _found(name: str) -> tuple[list[str], str | None, str | None]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MARKS = {"Eq": "=", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
 _WIDTHS = {"Float16": "e", "Float32": "f", "Float64": "d"}
 _CLOSED = {"Both": (">=", "<="), "Left": (">=", "<"), "Right": (">", "<="), "None": (">", "<")}
-_NANOSECONDS = {"Nanoseconds": 1, "Microseconds": 1000, "Milliseconds": 1_000_000}
+_UNITS = {"Nanoseconds": "ns", "Microseconds": "us", "Milliseconds": "ms"}
 _TURNED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -135,7 +135,7 @@ def _fits(condition: _tables.Condition, schema: Any) -> bool:
     kind = schema.get(name)
     if kind is None:
         return False
-    if kind.is_numeric():
+    if kind.is_integer() or kind.is_float():
         if not isinstance(value, (int, float)) or isinstance(value, bool) or value != value:
             return False
         # What is not a number is the largest number for Polars, and none in files.
@@ -163,6 +163,6 @@ def _part(node: Any) -> tuple[bool, Any] | None:
     value = node.get("Literal")
     while isinstance(value, dict) and len(value) == 1:
         kind, value = next(iter(value.items()))
-        if kind == "Datetime" and isinstance(value, list) and len(value) == 3 and value[1] in _NANOSECONDS:
-            return False, numpy.datetime64(value[0] * _NANOSECONDS[value[1]], "ns")
+        if kind == "Datetime" and isinstance(value, list) and len(value) == 3 and value[1] in _UNITS:
+            return False, numpy.datetime64(value[0], _UNITS[value[1]])
     return (False, value) if isinstance(value, (int, float, str)) else None

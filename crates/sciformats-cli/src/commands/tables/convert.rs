@@ -60,7 +60,7 @@ pub(in crate::commands) fn run(args: &Convert, session: &Session) -> Outcome<Opt
             free(output, args.files.force)?;
             let options = Options::default().with_threads(session.options().threads);
             let reader = table.scan(&options).map_err(|error| Failure::of(input, &error))?;
-            let write = || write::to_file(reader, format, (output, input), session);
+            let write = || write::to_file(reader, format, (output, Some(input)), session);
             let written = session.watched("converting", &[], write)?;
             told(&table, (input, output), Some(written), session).map(Some)
         }
@@ -115,7 +115,7 @@ fn to_hdf5(args: &Convert, table: &std::sync::Arc<dyn Scan>, session: &Session) 
     options.threads = session.options().threads;
     options.path = place;
     let written = session.watched("converting", &[], || write_hdf5(table.as_ref(), &file, &options));
-    let rows = written.map_err(|error| write::failed(&error, input, &file))?;
+    let rows = written.map_err(|error| write::failed(&error, Some(input), &file))?;
     let size = std::fs::metadata(&file).map_or(0, |metadata| metadata.len());
     told(table, (input, output), Some((rows, size)), session)
 }

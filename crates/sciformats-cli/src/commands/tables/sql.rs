@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use sciformats::{Error, Result};
 use sciformats_arrow::sql::{SqlOptions, Tables, query};
-use sciformats_arrow::{Files, Open, Scan, open_file};
+use sciformats_arrow::{Files, Open, Scan, of_file, open_file};
 
 use super::find::find;
 use super::write::{self, TableFormat};
@@ -52,7 +52,7 @@ impl Tables for InFiles<'_> {
         match named.files.as_slice() {
             [] => Err(Error::not_found("file of the table", name)),
             [file] if !named.is_pattern => {
-                open_file(file, path, &self.open).map_err(|error| error.within(Some(file), path))
+                open_file(file, path, &self.open).map_err(|error| of_file(error.within(None, path), file))
             }
             _ => Ok(Arc::new(Files::new(named.files, path, self.file_column, &self.open)?)),
         }
@@ -78,8 +78,7 @@ pub(in crate::commands) fn run(args: &Sql, session: &Session) -> Outcome {
         write::to_stdout(found, format, session)?;
         return Ok(Answer::Yes);
     };
-    let written =
-        session.watched("querying", &[], || write::to_file(found, format, (output, output), session));
+    let written = session.watched("querying", &[], || write::to_file(found, format, (output, None), session));
     let (rows, size) = written?;
     if !session.quiet && !session.json {
         use std::io::Write;

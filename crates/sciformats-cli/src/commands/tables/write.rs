@@ -78,11 +78,12 @@ impl Write for Out {
     }
 }
 
-/// Writes a table to a file; returns the number of rows and the size.
+/// Writes a table to a file; returns the number of rows and the size. Without an input, errors of reading name their file
+/// themselves.
 pub(super) fn to_file(
     table: Reader,
     format: TableFormat,
-    (output, input): (&Path, &Path),
+    (output, input): (&Path, Option<&Path>),
     session: &Session,
 ) -> Outcome<(u64, u64)> {
     let file = Replacement::create(output).map_err(|error| Failure::unwritten(output, &error))?;
@@ -97,11 +98,21 @@ pub(super) fn to_file(
 }
 
 /// Returns the failure for an error of reading or writing.
-pub(super) fn failed(error: &Error, input: &Path, output: &Path) -> Failure {
+pub(super) fn failed(error: &Error, input: Option<&Path>, output: &Path) -> Failure {
+    match (error, input) {
+        (Error::Io { action: "write", .. }, _) => Failure::unwritten(output, error),
+        (Error::Unsupported { .. }, Some(input)) => Failure::refused(input, error),
+        (_, Some(input)) => Failure::of(input, error),
+        (_, None) => read(error),
+    }
+}
+
+/// Returns the failure for an error of reading that names its file itself.
+fn read(error: &Error) -> Failure {
     match error {
-        Error::Io { action: "write", .. } => Failure::unwritten(output, error),
-        Error::Unsupported { .. } => Failure::refused(input, error),
-        _ => Failure::of(input, error),
+        Error::Usage { .. } | Error::NotFound { .. } => Failure::Usage(format!("{error:#}")),
+        Error::Unsupported { .. } => Failure::Refused(format!("{error:#}")),
+        other => Failure::Input(format!("{other:#}")),
     }
 }
 
@@ -111,9 +122,7 @@ pub(super) fn to_stdout(table: Reader, format: TableFormat, session: &Session) -
         Error::Io { action: "write", source, .. } => {
             Failure::Output(io::Error::new(source.kind(), source.to_string()))
         }
-        Error::Usage { .. } | Error::NotFound { .. } => Failure::Usage(format!("{error:#}")),
-        Error::Unsupported { .. } => Failure::Refused(format!("{error:#}")),
-        other => Failure::Input(format!("{other:#}")),
+        other => read(&other),
     };
     match format {
         TableFormat::Table => {
