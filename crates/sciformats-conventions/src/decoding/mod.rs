@@ -86,6 +86,8 @@ fn joined(element: &ElementType, bytes: &[u8], length: u64, latin: bool) -> Resu
     let mut count = 0;
     for datum in Decoder::new(element, bytes) {
         match datum? {
+            // A zero is a character like any other, unless only zeros follow.
+            Datum::Text([]) | Datum::Bytes([]) => text.push(0),
             Datum::Text(part) | Datum::Bytes(part) => text.extend_from_slice(part),
             other => text.extend(other.to_i128().and_then(|code| u8::try_from(code).ok())),
         }
