@@ -1,6 +1,6 @@
 //! What every command needs: the options, a way to open files, and the output.
 
-use std::io::{self, BufWriter, Stderr, Stdout, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, Stderr, Stdout, StdoutLock, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use sciformats::{Access, File, Limits, OpenOptions, Result};
 
 use crate::args::{Color, Global};
 use crate::failure::{Failure, Outcome, complain};
-use crate::look::{self, Progress};
+use crate::look::{self, Escaped, Progress};
 use crate::meaning::Thing;
 use crate::remote::Far;
 
@@ -150,6 +150,13 @@ impl Session {
 
     /// Runs `work`. If it takes long and stderr is a terminal, the progress of reading `files` is shown.
     /// Elements that were missing in other files are reported afterwards.
+    /// Returns the output for values that programs read, as JSON or comma-separated: stdout without changes, unless it is a
+    /// terminal, where control characters are shown as escapes.
+    pub(crate) fn data(&self) -> impl Write + use<> {
+        let out = BufWriter::with_capacity(BUFFER, io::stdout());
+        if io::stdout().is_terminal() { Data::Screen(Escaped::new(out)) } else { Data::Bytes(out) }
+    }
+
     pub(crate) fn watched<T>(&self, what: &str, files: &[&File], work: impl FnOnce() -> T) -> T {
         self.watched_over(what, files, None, work)
     }
@@ -180,6 +187,28 @@ enum Text {
     Styled(BufWriter<anstream::AutoStream<Stdout>>),
     /// On its way to stderr, because stdout is for something else.
     Aside(BufWriter<anstream::AutoStream<Stderr>>),
+/// Values on their way to stdout, in large parts.
+enum Data {
+    Bytes(BufWriter<Stdout>),
+    Screen(Escaped<BufWriter<Stdout>>),
+}
+
+impl Write for Data {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Bytes(out) => out.write(bytes),
+            Self::Screen(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Bytes(out) => out.flush(),
+            Self::Screen(out) => out.flush(),
+        }
+    }
+}
+
 }
 
 impl Write for Text {

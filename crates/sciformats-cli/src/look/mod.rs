@@ -1,5 +1,6 @@
 //! How output looks: styles, sizes, shapes, tables, progress. Nothing here knows a file.
 
+mod escaped;
 mod progress;
 mod table;
 
@@ -10,6 +11,7 @@ use anstyle::{AnsiColor, Style};
 use sciformats_core::bound;
 use unicode_width::UnicodeWidthStr;
 
+pub(crate) use escaped::Escaped;
 pub(crate) use progress::Progress;
 pub(crate) use table::{Align, Cell, Table};
 

@@ -70,8 +70,8 @@ fn one(args: &Cat, session: &Session) -> Outcome {
     let bytes = element.and_then(|size| size.checked_mul(part.selection.slab().len()));
     let printed = session.watched_over("reading", &[thing.source()], bytes, || match format {
         CatFormat::Text => text::print(&part, &mut session.text(), args.all),
-        CatFormat::Csv => csv::print(&part, &mut session.text()),
-        CatFormat::Json => json::print(&part, &mut session.text()),
+        CatFormat::Csv => csv::print(&part, &mut session.data()),
+        CatFormat::Json => json::print(&part, &mut session.data()),
         CatFormat::Npy => npy::print(&part, &mut session.bytes()),
         CatFormat::Raw => part.raw(&mut session.bytes()),
     });

@@ -356,7 +356,7 @@ fn write(
     session: &Session,
 ) -> Result<u64, Stop> {
     if is_stdout(output) {
-        let mut out = session.bytes();
+        let mut out = session.data();
         contents(&mut out, target, data, things)?;
         out.flush()?;
         return Ok(0);
