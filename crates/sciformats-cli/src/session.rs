@@ -131,6 +131,13 @@ impl Session {
         }
     }
 
+    /// Reports that a file was cut short, and the next step.
+    pub(crate) fn cut_short(&self, path: &Path, file: &File) {
+        if let Some(whole) = file.cut_short().filter(|_| !self.quiet) {
+            complain(&format!("{}: {}", path.display(), look::cut_short(path, (file.size(), whole))));
+        }
+    }
+
     /// Returns the output for text: stdout, with colours if it is a terminal that shows them.
     pub(crate) fn text(&self) -> impl Write + use<> {
         if self.aside {
@@ -143,13 +150,6 @@ impl Session {
         }
     }
 
-    /// Returns the output for bytes: stdout without changes.
-    pub(crate) fn bytes(&self) -> BufWriter<StdoutLock<'static>> {
-        BufWriter::with_capacity(BUFFER, io::stdout().lock())
-    }
-
-    /// Runs `work`. If it takes long and stderr is a terminal, the progress of reading `files` is shown.
-    /// Elements that were missing in other files are reported afterwards.
     /// Returns the output for values that programs read, as JSON or comma-separated: stdout without changes, unless it is a
     /// terminal, where control characters are shown as escapes.
     pub(crate) fn data(&self) -> impl Write + use<> {
@@ -157,6 +157,13 @@ impl Session {
         if io::stdout().is_terminal() { Data::Screen(Escaped::new(out)) } else { Data::Bytes(out) }
     }
 
+    /// Returns the output for bytes: stdout without changes.
+    pub(crate) fn bytes(&self) -> BufWriter<StdoutLock<'static>> {
+        BufWriter::with_capacity(BUFFER, io::stdout().lock())
+    }
+
+    /// Runs `work`. If it takes long and stderr is a terminal, the progress of reading `files` is shown.
+    /// Elements that were missing in other files are reported afterwards.
     pub(crate) fn watched<T>(&self, what: &str, files: &[&File], work: impl FnOnce() -> T) -> T {
         self.watched_over(what, files, None, work)
     }
@@ -180,13 +187,6 @@ impl Session {
     }
 }
 
-/// Text on its way to stdout. Without colours it is written in large parts, because stdout itself is flushed
-/// at each line.
-enum Text {
-    Plain(BufWriter<Stdout>, StripBytes),
-    Styled(BufWriter<anstream::AutoStream<Stdout>>),
-    /// On its way to stderr, because stdout is for something else.
-    Aside(BufWriter<anstream::AutoStream<Stderr>>),
 /// Values on their way to stdout, in large parts.
 enum Data {
     Bytes(BufWriter<Stdout>),
@@ -209,6 +209,13 @@ impl Write for Data {
     }
 }
 
+/// Text on its way to stdout. Without colours it is written in large parts, because stdout itself is flushed
+/// at each line.
+enum Text {
+    Plain(BufWriter<Stdout>, StripBytes),
+    Styled(BufWriter<anstream::AutoStream<Stdout>>),
+    /// On its way to stderr, because stdout is for something else.
+    Aside(BufWriter<anstream::AutoStream<Stderr>>),
 }
 
 impl Write for Text {

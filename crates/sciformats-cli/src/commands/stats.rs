@@ -244,3 +244,10 @@ fn line(path: &str, told: &Told) -> Vec<Cell> {
     row.push(Cell::new(FAINT, look::safe(told.units.as_deref().unwrap_or_default())));
     row
 }
+            Err(error) if session.json => {
+                answer = Answer::No;
+                let mut failed = JsonObject::new();
+                failed.value("path", object.as_str()).value("error", error.to_string());
+                writeln!(out, "{}", failed.finish())?;
+                continue;
+            }

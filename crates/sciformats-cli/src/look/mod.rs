@@ -81,6 +81,15 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// Tells how much of a file is left, and the next step.
+pub(crate) fn cut_short(path: &std::path::Path, (size, whole): (u64, u64)) -> String {
+    let (size, whole) = (grouped(size), grouped(whole));
+    let path = path.display();
+    format!(
+        "it was cut short: {size} of {whole} bytes are left; `sciformats salvage {path}` says what is in them"
+    )
+}
+
 /// Formats dimensions for people: `3 × 4`, `scalar`, `null`.
 pub(crate) fn shape(shape: Option<&[u64]>) -> String {
     match shape {
