@@ -200,6 +200,21 @@ impl<'a> Subject<'a> {
     /// Goes through its numbers, a few megabytes at a time.
     pub(crate) fn for_each(&self, numbers: &Numbers, visit: &mut dyn FnMut(&[f64])) -> Result<()> {
         let mut values = Vec::new();
+        self.pieces(&mut |bytes| {
+            values.clear();
+            numbers.append(bytes, &mut values)?;
+            visit(&values);
+            Ok(())
+        })
+    }
+
+    /// Goes through its integers.
+    pub(crate) fn for_each_integer(&self, numbers: &Numbers, visit: &mut dyn FnMut(i128)) -> Result<()> {
+        self.pieces(&mut |bytes| numbers.for_each_integer(bytes, visit))
+    }
+
+    /// Goes through its canonical bytes until it is stopped.
+    fn pieces(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.array.for_each_piece(&self.selection, &mut |bytes| {
             if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return Err(Error::io("read", std::io::ErrorKind::Interrupted.into()));
@@ -347,10 +362,7 @@ impl<'a> Subject<'a> {
     /// Calls `visit` with the numbers of each field of some records at a time.
     fn for_each_row(&self, fields: &[(&str, Numbers)], visit: &mut dyn FnMut(&[Vec<f64>])) -> Result<()> {
         let mut columns: Vec<Vec<f64>> = vec![Vec::new(); fields.len()];
-        self.array.for_each_piece(&self.selection, &mut |bytes| {
-            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                return Err(Error::io("read", std::io::ErrorKind::Interrupted.into()));
-            }
+        self.pieces(&mut |bytes| {
             for (column, (_, numbers)) in columns.iter_mut().zip(fields) {
                 column.clear();
                 numbers.append(bytes, column)?;
@@ -412,6 +424,15 @@ impl<'a> Subject<'a> {
         Figure { title, note, ..figure }
     }
 
+    /// Returns which of the three dimensions of this part is that of red, green and blue; `None` if none is.
+    pub(crate) fn place_of_colours(&self) -> Option<usize> {
+        let axes = self.selection.axes();
+        let [_, _, last] = axes.as_slice() else { return None };
+        let named = colours(self.thing, self.array.shape());
+        let named = axes.iter().position(|axis| Some(axis.dimension) == named && axis.count > 2);
+        named.or_else(|| (3..=4).contains(&last.count).then_some(2))
+    }
+
     /// Returns the palette of an image, if it has one of 8-bit colours.
     fn palette(&self) -> Option<Vec<[f64; 3]>> {
         let variable = self.thing.variable()?;
@@ -424,15 +445,6 @@ impl<'a> Subject<'a> {
         let colours: Vec<[f64; 3]> = values.as_chunks().0.to_vec();
         (colours.len() as u64 == count).then_some(colours)
     }
-    /// Returns which of the three dimensions of this part is that of red, green and blue; `None` if none is.
-    pub(crate) fn place_of_colours(&self) -> Option<usize> {
-        let axes = self.selection.axes();
-        let [_, _, last] = axes.as_slice() else { return None };
-        let named = colours(self.thing, self.array.shape());
-        let named = axes.iter().position(|axis| Some(axis.dimension) == named && axis.count > 2);
-        named.or_else(|| (3..=4).contains(&last.count).then_some(2))
-    }
-
 
     /// Returns a picture in the colours of a palette.
     fn painted(
@@ -584,6 +596,9 @@ fn colours(thing: &Thing, shape: &[u64]) -> Option<usize> {
         let words = if *at == bound::sum(start, 2) { &words[..] } else { &words[..2] };
         few(**length) && name(*at).is_some_and(|name| words.iter().any(|word| name.starts_with(word)))
     });
+    if let Some((at, _)) = named {
+        return Some(at);
+    }
     // Three bytes for each of many points of a grid are nothing else.
     let bytes = thing.array().is_ok_and(|array| *array.element() == ElementType::UInt(1));
     let last = bound::sum(start, 2);
@@ -596,9 +611,6 @@ fn first_entries(thing: &Thing, count: usize) -> String {
     let names: Option<Vec<&str>> = dimensions.iter().take(count).map(|one| one.name.as_deref()).collect();
     let plain = |name: &&str| !name.contains([',', '=']);
     match names.filter(|names| names.len() == count && names.iter().all(plain) && distinct(names)) {
-    if let Some((at, _)) = named {
-        return Some(at);
-    }
         Some(names) => names.iter().map(|name| format!("{name}=0")).collect::<Vec<_>>().join(", "),
         None => vec!["0"; count].join(", "),
     }
