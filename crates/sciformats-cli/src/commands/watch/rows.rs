@@ -390,6 +390,7 @@ fn places(thing: &Thing, rows: Range) -> Vec<String> {
     let Ok(Some(along)) = along::along(thing.data(), variable, 0, rows) else { return Vec::new() };
     match along.places {
         Places::Numbers(numbers) => numbers.into_iter().map(brief).collect(),
+        Places::Integers(integers) => integers.iter().map(i128::to_string).collect(),
         Places::Times(times, _) => {
             times.iter().map(|time| time.as_ref().map(along::date).unwrap_or_default()).collect()
         }
