@@ -265,7 +265,9 @@ fn decoding(
             None => false,
         };
         return Ok(match encoding {
-            Some(encoding) if joined => encoding,
+            // In Latin-1, what is padded with spaces stays apart.
+            Some(Decoding::Characters) if joined && characters::are_spaced(node) => Decoding::Spaced,
+            Some(encoding) if joined && !characters::are_spaced(node) => encoding,
             Some(Decoding::Latin1) => Decoding::Latin1Text { missing },
             Some(_) => texts,
             None => Decoding::Stored,

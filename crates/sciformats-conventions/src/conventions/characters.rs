@@ -33,6 +33,23 @@ pub(crate) fn are_in(node: &Node, info: &ArrayInfo) -> Result<bool> {
     Ok(rank > 0 && info.element == ElementType::Text && node.text_width(None)? == Some(1))
 }
 
+/// Returns whether the elements of an array of characters are padded with spaces, so that one without characters is a space.
+pub(crate) fn are_spaced(node: &Node) -> bool {
+    #[cfg(feature = "hdf5")]
+    {
+        use sciformats::hdf5_pure::structure::{Class, Padding};
+        let dataset = sciformats::formats::hdf5::dataset(node.file().source(), node.id());
+        dataset.and_then(Result::ok).is_some_and(|dataset| {
+            matches!(dataset.datatype().class, Class::String { padding: Padding::SpacePadded, .. })
+        })
+    }
+    #[cfg(not(feature = "hdf5"))]
+    {
+        let _ = node;
+        false
+    }
+}
+
 /// Returns whether the last dimension of an array of characters forms texts.
 pub(crate) fn form_texts(node: &Node, last: &Dimension) -> Result<bool> {
     if last.has_values {
@@ -121,6 +138,11 @@ mod tests {
         characters("mode", &[(2, profile)], b"RD");
         characters("code", &[(2, alone)], b"OK");
         characters("name", &[(2, profile), (3, letters)], b"a\0bcd\0");
+        // Fortran pads with spaces.
+        let class = Class::String { padding: Padding::SpacePadded, charset: CharacterSet::Ascii };
+        let spaced = Datatype { version: 1, size: 1, class };
+        let city = file.dataset("city").datatype(spaced).shape([2, 3]).write_raw(b"a bcd ").unwrap();
+        file.attach_scale(city, 1, letters).unwrap();
         // What lies along a dimension need not be in the same group.
         let heat = file.dataset("data/heat").shape([2, 4]).write(&[0.5f32; 8]).unwrap();
         file.attach_scale(heat, 0, profile).unwrap();
@@ -140,5 +162,6 @@ mod tests {
         assert_eq!(cells("/code"), ("code".into(), vec!["OK".into()]));
         // A zero in the middle is a character; those at the end are none.
         assert_eq!(cells("/name"), ("name(profile: 2)".into(), vec!["a\0b".into(), "cd".into()]));
+        assert_eq!(cells("/city").1, ["a b", "cd"]);
     }
 }
