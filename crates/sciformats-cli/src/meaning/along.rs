@@ -86,7 +86,7 @@ pub(crate) fn coordinates(
     let of = data.variable(path)?;
     let &[stored] = of.shape().as_slice() else { return Ok(None) };
     let read = |from: u64| {
-        let range = Range { start: range.start.saturating_add(from), ..range }; // beyond the end is refused
+        let range = Range { start: range.start.saturating_add(from), ..range }; // a bound: beyond the end is refused
         of.read_slab(&Slab::new(&[stored], [range])?)
     };
     let length = dimension.length;
