@@ -206,8 +206,17 @@ pub(super) fn fixed(group: &Node) -> Result<Table> {
     let blocks = group.number("nblocks")?.unwrap_or(0.0) as usize;
     let mut rows = index.first().and_then(Column::rows);
     for at in 0..blocks.min(1 << 16) {
+        let before = found.columns.len();
         match block(group, at, &mut found) {
-            Ok(height) => rows = rows.or(height),
+            Ok(height) => {
+                // The values of other rows must not seem to be those of the rows of the index.
+                if let Some((rows, height)) = rows.zip(height).filter(|(rows, height)| rows != height) {
+                    let why = format!("it has {height} rows, and the frame has {rows}");
+                    let others = found.columns.drain(before..);
+                    found.omitted.extend(others.map(|column| (column.name, why.clone())));
+                }
+                rows = rows.or(height);
+            }
             // What cannot be decoded hides nothing else.
             Err(error @ Error::Unsupported { .. }) => {
                 let names = labels(group, &format!("block{at}_items"))?;
