@@ -44,6 +44,16 @@ pub(crate) fn safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(show).collect())
 }
 
+/// As [`safe`], for JSON, in which such characters only stand in texts: a reader gets the same text from an escape.
+pub(crate) fn safe_json(json: &str) -> Cow<'_, str> {
+    let hidden = |c: char| !c.is_ascii_control() && hides(c) || c == '\u{7f}';
+    if !json.chars().any(hidden) {
+        return Cow::Borrowed(json);
+    }
+    let show = |c: char| if hidden(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    Cow::Owned(json.chars().map(show).collect())
+}
+
 /// Returns whether a character is a control character, or changes the direction of the text around it.
 fn hides(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -194,5 +204,6 @@ mod tests {
     fn files_do_not_talk_to_the_terminal() {
         assert_eq!(safe("µ x"), "µ x");
         assert_eq!(safe("a\x1b[31mb\n\u{202e}"), r"a\u{1b}[31mb\n\u{202e}");
+        assert_eq!(safe_json("[\"µ\u{9b}\u{7f}\u{202e}\"]\n"), "[\"µ\\u009b\\u007f\\u202e\"]\n");
     }
 }

@@ -228,13 +228,7 @@ pub fn write_text(out: &mut String, text: &str) {
             '\t' => out.push_str("\\t"),
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
-            // Readers of JSON get the same text from an escape, and on a terminal it is no command.
-            '\0'..='\u{1f}'
-            | '\u{7f}'..='\u{9f}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' => out.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(letter))),
             other => out.push(other),
         }
     }

@@ -95,7 +95,10 @@ fn scalar(value: &Value, args: &Cat, session: &Session) -> Outcome {
         }
     };
     let mut out = session.text();
-    let text = if json { value.to_json() } else { look::safe(&value.to_string()).into_owned() };
+    let text = match json {
+        true => look::safe_json(&value.to_json()).into_owned(),
+        false => look::safe(&value.to_string()).into_owned(),
+    };
     writeln!(out, "{text}")?;
     out.flush()?;
     Ok(Answer::Yes)

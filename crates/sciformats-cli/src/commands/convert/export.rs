@@ -426,7 +426,7 @@ fn objects(data: &Dataset, things: &[(String, Thing)], out: &mut impl Write) -> 
         let mut key = String::new();
         write_text(&mut key, path);
         let comma = if at > 0 { "," } else { "" };
-        write!(out, "{comma}\n{key}:{},\"values\":", object.trim_end_matches('}'))?;
+        write!(out, "{comma}\n{}:{},\"values\":", look::safe_json(&key), object.trim_end_matches('}'))?;
         json::print(&Part::whole(&array, false)?, out)?;
         write!(out, "}}")?;
     }
