@@ -261,6 +261,14 @@ def texts(folder):
         words[:] = numpy.array(["größer", "", "a,b"], object)
         single = file.createVariable("single", str)
         single[...] = "alone"
+        # Characters along dimensions of numbers, as in the files of Argo floats, are no texts.
+        file.createDimension("level", 4)
+        heat = file.createVariable("heat", "f4", ("station", "level"))
+        heat[:] = numpy.arange(12).reshape(3, 4)
+        flag = file.createVariable("flag", "S1", ("station", "level"))
+        flag[:] = numpy.array([[b"1", b"1", b" ", b"4"], [b"1", b"\0", b"", b"9"], [b"2", b"2", b"2", b"2"]], "S1")
+        mode = file.createVariable("mode", "S1", ("station",))
+        mode[:] = numpy.array([b"R", b"D", b"A"], "S1")
     expect(expected)
     expected.done()
 

@@ -1,6 +1,6 @@
 //! What every command needs: the options, a way to open files, and the output.
 
-use std::io::{self, BufWriter, Stderr, Stdout, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, Stderr, Stdout, StdoutLock, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use sciformats::{Access, File, Limits, OpenOptions, Result};
 
 use crate::args::{Color, Global};
 use crate::failure::{Failure, Outcome, complain};
-use crate::look::{self, Progress};
+use crate::look::{self, Escaped, Progress};
 use crate::meaning::Thing;
 use crate::remote::Far;
 
@@ -131,6 +131,13 @@ impl Session {
         }
     }
 
+    /// Reports that a file was cut short, and the next step.
+    pub(crate) fn cut_short(&self, path: &Path, file: &File) {
+        if let Some(whole) = file.cut_short().filter(|_| !self.quiet) {
+            complain(&format!("{}: {}", path.display(), look::cut_short(path, (file.size(), whole))));
+        }
+    }
+
     /// Returns the output for text: stdout, with colours if it is a terminal that shows them.
     pub(crate) fn text(&self) -> impl Write + use<> {
         if self.aside {
@@ -141,6 +148,13 @@ impl Session {
             let stream = anstream::AutoStream::auto(io::stdout());
             Text::Styled(BufWriter::with_capacity(BUFFER, stream))
         }
+    }
+
+    /// Returns the output for values that programs read, as JSON or comma-separated: stdout without changes, unless it is a
+    /// terminal, where control characters are shown as escapes.
+    pub(crate) fn data(&self) -> impl Write + use<> {
+        let out = BufWriter::with_capacity(BUFFER, io::stdout());
+        if io::stdout().is_terminal() { Data::Screen(Escaped::new(out)) } else { Data::Bytes(out) }
     }
 
     /// Returns the output for bytes: stdout without changes.
@@ -170,6 +184,28 @@ impl Session {
             }
         }
         done
+    }
+}
+
+/// Values on their way to stdout, in large parts.
+enum Data {
+    Bytes(BufWriter<Stdout>),
+    Screen(Escaped<BufWriter<Stdout>>),
+}
+
+impl Write for Data {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Bytes(out) => out.write(bytes),
+            Self::Screen(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Bytes(out) => out.flush(),
+            Self::Screen(out) => out.flush(),
+        }
     }
 }
 

@@ -320,6 +320,10 @@ fn objects_are_found() {
         text.lines().map(line).collect()
     };
     assert_eq!(paths(&["--type", "Int*"]), ["/sky", "/tas"]);
+    // The type that is meant, and the whole of what `ls` prints.
+    assert_eq!(paths(&["--type", "time"]), ["/time"]);
+    assert_eq!(paths(&["--type", "float64 ← int16"]), ["/tas"]);
+    assert_eq!(paths(&["--type", "float64 ← int16, K"]), ["/tas"]);
     assert_eq!(paths(&["--shape", "4,..."]), ["/lon", "/tas", "/time"]);
     assert_eq!(paths(&["--shape", "*,3,4"]), ["/tas"]);
     assert_eq!(paths(&["--shape", ""]), ["/height"]);
@@ -330,6 +334,175 @@ fn objects_are_found() {
     assert_eq!(text, "/tas int16 @units = K\n");
     assert_eq!(program.stdout(1, &["find", "climate.nc", "--attr", "units=m", "--shape", "4"]), "");
     assert!(program.stderr(2, &["find", "climate.nc", "--shape", "a"]).contains("`a` is no length"));
+}
+
+#[test]
+fn large_integers_are_not_rounded() {
+    use sciformats_conventions::write::NetCdf;
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = NetCdf::create(dir.path().join("axis.nc")).unwrap();
+    let i = file.dimension("i", 4).unwrap();
+    let start = 1i64 << 53;
+    let places: Vec<i64> = (0..4).map(|at| start + 2 * at + 1).collect();
+    file.variable("i", &[i], &places, None).unwrap();
+    file.variable("v", &[i], &[0.0f32, 1.0, 2.0, 3.0], None).unwrap();
+    file.finish().unwrap();
+    let program = Program::at(dir.path());
+    for (at, place) in places.iter().enumerate() {
+        let output = program.run(&["cat", "axis.nc", "/v", "--at", &format!("i={place}")]);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{at}.0\n"));
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(told, format!("i = {place}, index {at} of 4\n"));
+    }
+    assert_eq!(program.stdout(0, &["cat", "-q", "axis.nc", "/v", "--at", "i=9.1e15"]), "3.0\n");
+    let text = words(&program.stdout(0, &["stats", "axis.nc", "/i"]));
+    for line in [
+        "min 9007199254740993",
+        "max 9007199254740999",
+        "mean 9007199254740996",
+        "deviation 2.23606797749979",
+        "median 9007199254740996",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    for args in [&["stats", "--json", "axis.nc", "/i"][..], &["stats", "--json", "axis.nc"]] {
+        let json = program.stdout(0, args);
+        assert!(json.contains(r#""min":9007199254740993,"max":9007199254740999,"#), "{json}");
+    }
+}
+
+#[test]
+fn edges_of_cells_and_distances_are_coordinates() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = sciformats::hdf5_pure::Writer::create(dir.path().join("hist.nxs")).unwrap();
+    let mut root = file.root();
+    let mut entry = root.group("entry").unwrap();
+    entry.attribute("NX_class", "NXentry").unwrap();
+    let mut data = entry.group("data").unwrap();
+    data.attribute("NX_class", "NXdata").unwrap().attribute("signal", "counts").unwrap();
+    data.attribute("axes", ["tof"]).unwrap();
+    file.dataset("entry/data/counts").write(&[5i32, 6, 7]).unwrap();
+    file.dataset("entry/data/tof").attribute("units", "us").write(&[0.0f32, 10.0, 100.0, 1000.0]).unwrap();
+    file.finish().unwrap();
+    let program = Program::at(dir.path());
+    let csv = ["convert", "hist.nxs", "-", "--to", "csv", "--select", "/entry/data/counts"];
+    assert_eq!(program.stdout(0, &csv), "tof middle (us),counts\n5.0,5\n55.0,6\n550.0,7\n");
+    let json: Json =
+        serde_json::from_str(&program.stdout(0, &["plot", "--json", "hist.nxs", "/entry/data"])).unwrap();
+    assert_eq!((&json["x"]["label"], &json["x"]["high"]), (&"tof, middle (us)".into(), &550.0.into()));
+    // 120 is in the last cell, though the middle of the one before is nearer.
+    let output = program.run(&["cat", "hist.nxs", "/entry/data/counts", "--at", "tof=120"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "7\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "tof = 100 … 1000 us, index 2 of 3\n");
+}
+
+#[test]
+fn values_for_programs_are_not_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "red \u{1b}[31mtext\u{7}\u{7f}\u{9b}2J";
+    let mut file = sciformats::hdf5_pure::Writer::create(dir.path().join("escapes.h5")).unwrap();
+    file.dataset("s").write(&[text, "b"]).unwrap();
+    file.finish().unwrap();
+    let program = Program::at(dir.path());
+    for args in [
+        &["cat", "escapes.h5", "/s", "--csv"][..],
+        &["head", "escapes.h5", "/s", "--csv"],
+        &["watch", "escapes.h5", "/s", "--csv", "--idle", "0.1"],
+    ] {
+        assert_eq!(program.stdout(0, args), format!("{text}\nb\n"), "{args:?}");
+    }
+    let json = program.stdout(0, &["cat", "escapes.h5", "/s", "--json"]);
+    assert!(json.bytes().all(|byte| byte == b'\n' || (b' '..0x7f).contains(&byte)), "{json:?}");
+    assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), [text, "b"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn values_for_programs_send_no_commands_to_the_terminal() {
+    use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+    use std::io::Read;
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = sciformats::hdf5_pure::Writer::create(dir.path().join("escapes.h5")).unwrap();
+    file.dataset("s").write(&["a\u{1b}]52;c;x\u{7}", "\u{9b}2J"]).unwrap();
+    file.finish().unwrap();
+    for args in [
+        &["cat", "escapes.h5", "/s", "--csv"][..],
+        &["convert", "escapes.h5", "-", "--to", "csv", "--select", "/s"],
+        &["cat", "escapes.h5", "/s", "--json"],
+        &["sql", "--format", "csv", "SELECT * FROM \"escapes.h5:/s\""],
+    ] {
+        let pair = native_pty_system().openpty(PtySize::default()).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_sciformats"));
+        command.cwd(dir.path());
+        command.args(args);
+        let mut child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let mut shown = Vec::new();
+        // The end is an error on some systems.
+        let _ = reader.read_to_end(&mut shown);
+        let shown = String::from_utf8(shown).unwrap();
+        assert!(child.wait().unwrap().success(), "{args:?} {shown:?}");
+        assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{9b}']), "{args:?} {shown:?}");
+        assert!(shown.contains("]52;c;x"), "{args:?} {shown:?}");
+    }
+}
+
+#[test]
+fn lists_and_statistics_for_programs_lose_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.h5");
+    let mut file = sciformats::hdf5_pure::Writer::create(&path).unwrap();
+    file.root().external_link("other", "b.h5", "/x").unwrap();
+    file.dataset("u").write(&[1.5f64; 400]).unwrap();
+    file.finish().unwrap();
+    let program = Program::at(dir.path());
+    let lines = program.stdout(0, &["ls", "--json", "run.h5"]);
+    let link: Json =
+        serde_json::from_str(lines.lines().find(|line| line.contains("extlink")).unwrap()).unwrap();
+    assert_eq!((&link["file"], &link["target_file"]), (&"run.h5".into(), &"b.h5".into()));
+    // A file that was cut short says so, and what to do.
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 100]).unwrap();
+    let next = "`sciformats salvage run.h5` says what is in them";
+    let output = program.run(&["ls", "run.h5"]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains(", cut short"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains(next), "{output:?}");
+    let wide = Program::at(dir.path()).with("COLUMNS", "200");
+    assert!(wide.stdout(0, &["info", "run.h5"]).contains(next));
+    let root = program.stdout(0, &["ls", "--json", "run.h5"]);
+    let root: Json = serde_json::from_str(root.lines().next().unwrap()).unwrap();
+    assert_eq!(root["truncated"], true);
+    // An array that cannot be read is a line of JSON like the others.
+    let mut file = sciformats::hdf5_pure::Writer::overwrite(&path).unwrap();
+    let summed = sciformats::hdf5_pure::filters::Filters::new().fletcher32();
+    file.dataset("u").chunks([4]).filters(summed).write(&[1.5f64; 4]).unwrap();
+    file.finish().unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(8).position(|eight| eight == 1.5f64.to_le_bytes()).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let output = program.run(&["stats", "--json", "run.h5"]);
+    let line: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &line["path"]), (Some(1), &"/u".into()));
+    assert!(line["error"].is_string(), "{line}");
+}
+
+#[test]
+fn a_frame_that_cannot_be_read_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = sciformats::hdf5_pure::Writer::create(dir.path().join("frame.h5")).unwrap();
+    let mut root = file.root();
+    root.attribute("PYTABLES_FORMAT_VERSION", "2.1").unwrap();
+    let mut frame = root.group("k").unwrap();
+    frame.attribute("pandas_type", "frame").unwrap().attribute("encoding", "utf-16").unwrap();
+    file.dataset("k/axis0").attribute("kind", "string").write(&["a", "b"]).unwrap();
+    file.finish().unwrap();
+    let program = Program::at(dir.path());
+    for command in ["cat", "head"] {
+        let error = program.stderr(3, &[command, "frame.h5", "/k"]);
+        assert!(error.contains("the encoding of the texts of this frame"), "{error}");
+    }
 }
 
 #[test]

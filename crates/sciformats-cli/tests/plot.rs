@@ -192,6 +192,46 @@ fn a_series_has_one_scale() {
 }
 
 #[test]
+fn colours_may_lie_in_pixels_lines_and_planes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("photos.h5");
+    let mut file = sciformats::hdf5_pure::Writer::create(path).unwrap();
+    let value = |at: [usize; 3]| u8::try_from(at[0] * 60 + at[1] * 9 + at[2] * 2).unwrap();
+    for (name, mode, order) in [
+        ("pixel", "INTERLACE_PIXEL", [0, 1, 2]),
+        ("line", "INTERLACE_LINE", [0, 2, 1]),
+        ("plane", "INTERLACE_PLANE", [2, 0, 1]),
+    ] {
+        // Two rows, five columns, and three colours in the order of the mode.
+        let sides = order.map(|axis| [2usize, 5, 3][axis]);
+        let mut bytes = Vec::new();
+        for number in 0..30 {
+            let places = [number / (sides[1] * sides[2]), number / sides[2] % sides[1], number % sides[2]];
+            let mut at = [0; 3];
+            order.iter().zip(places).for_each(|(axis, place)| at[*axis] = place);
+            bytes.push(value(at));
+        }
+        let image = file.dataset(name).shape(sides.map(|side| side as u64)).attribute("CLASS", "IMAGE");
+        image.attribute("INTERLACE_MODE", mode).write(&bytes).unwrap();
+    }
+    file.finish().unwrap();
+    let program = Program::at(dir.path());
+    let picture = |name: &str| {
+        let (path, png) = (format!("/{name}"), format!("{name}.png"));
+        let text = program.stdout(0, &["convert", "photos.h5", &png, "--select", &path]);
+        assert!(!text.contains("pictures"), "{text}");
+        let json = program.stdout(0, &["plot", "--json", "photos.h5", &path]);
+        (fs::read(dir.path().join(&png)).unwrap(), serde_json::from_str::<Json>(&json).unwrap())
+    };
+    let (pixel, drawn) = picture("pixel");
+    for name in ["line", "plane"] {
+        let (other, also) = picture(name);
+        assert!(other == pixel, "{name}");
+        assert_eq!((&also["kind"], &also["image"]), (&drawn["kind"], &drawn["image"]), "{name}");
+    }
+}
+
+#[test]
 fn pictures_as_json() {
     let json = |args: &[&str]| -> Json { serde_json::from_str(&stdout(0, args)).unwrap() };
     let line = json(&["plot", "--json", "gsd/hoomd-log.gsd", "/log/energy"]);

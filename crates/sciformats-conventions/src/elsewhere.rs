@@ -12,6 +12,9 @@ use crate::variable::Variable;
 /// Turns elements into values, one by one.
 type Then = Box<dyn Fn(Values) -> Result<Values> + Send + Sync>;
 
+/// Reads the values of a selection.
+type Selected = Box<dyn Fn(&Slab) -> Result<Values> + Send + Sync>;
+
 /// Reads all values.
 type All = Box<dyn Fn() -> Result<Values> + Send + Sync>;
 
@@ -30,11 +33,18 @@ pub(crate) struct Elsewhere {
 pub(crate) enum How {
     /// The elements of another array of the same shape become the values.
     Array(Box<Variable>, Then),
+    /// The values of a selection are made.
+    Part(Selected),
     /// All values are read at once, and kept. The first dimension varies fastest.
     All(All, OnceLock<Values>),
 }
 
 impl How {
+    /// Values that are made where they are selected.
+    pub(crate) fn part(read: impl Fn(&Slab) -> Result<Values> + Send + Sync + 'static) -> Self {
+        Self::Part(Box::new(read))
+    }
+
     /// Values that are read at once.
     pub(crate) fn all(read: impl Fn() -> Result<Values> + Send + Sync + 'static) -> Self {
         Self::All(Box::new(read), OnceLock::new())
@@ -69,6 +79,7 @@ impl Elsewhere {
                 let numbers = matches!(decoding, Decoding::Numbers(_));
                 if numbers { Ok(reals(values)) } else { in_utc(then(values)?, decoding) }
             }
+            How::Part(read) => read(&slab),
             How::All(read, kept) => {
                 let all = match kept.get() {
                     Some(all) => all,

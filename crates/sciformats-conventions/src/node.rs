@@ -9,6 +9,7 @@ use sciformats::{
     Result, Slab, Target, walk,
 };
 
+use crate::conventions::characters::Taken;
 use crate::conventions::mcos::Subsystem;
 #[cfg(feature = "blosc2")]
 use crate::metalayer;
@@ -29,6 +30,8 @@ pub(crate) struct Tree {
     attributed: Mutex<Option<Attributed>>,
     /// The contents of MATLAB's objects, once they have been read.
     mcos: OnceLock<Arc<Subsystem>>,
+    /// The dimensions of arrays that are no texts, once they have been looked for.
+    taken: OnceLock<Arc<Taken>>,
 }
 
 /// The members of a group.
@@ -65,6 +68,7 @@ impl Tree {
             listed: Mutex::default(),
             attributed: Mutex::default(),
             mcos: OnceLock::new(),
+            taken: OnceLock::new(),
         })
     }
 
@@ -227,6 +231,16 @@ impl Node {
                 Ok(Arc::clone(self.tree.mcos.get_or_init(|| read)))
             }
         }
+    }
+
+    /// Returns the dimensions of the file that more lies along than the characters of texts. They are looked for once.
+    pub(crate) fn taken(&self) -> Arc<Taken> {
+        Arc::clone(self.tree.taken.get_or_init(|| Arc::new(Taken::of(&self.root()))))
+    }
+
+    /// Returns another object of the file whose id is known.
+    pub(crate) fn beside(&self, path: &str, id: ObjectId) -> Self {
+        Self::known(&self.tree, path, id)
     }
 
     /// Returns the last group on the path; `None` for the root.
@@ -526,6 +540,12 @@ impl Node {
 
     /// Returns the objects that the paths in an attribute lead to, as one list per element.
     fn paths(&self, name: &str) -> Result<Vec<Vec<ObjectId>>> {
+        let found = self.referenced(name)?.into_iter();
+        Ok(found.map(|objects| objects.into_iter().map(|object| object.id).collect()).collect())
+    }
+
+    /// As [`references`](Self::references), with the paths of the objects, for which the tree is searched.
+    pub(crate) fn referenced(&self, name: &str) -> Result<Vec<Vec<Self>>> {
         let Some(value) = self.attribute(name)? else { return Ok(Vec::new()) };
         let bytes = value.data?;
         let mut all = Vec::new();
@@ -535,7 +555,7 @@ impl Node {
             let paths = if let Datum::List(paths) = datum { paths } else { vec![datum] };
             for path in paths {
                 let Datum::Text(path) = path else { continue };
-                objects.extend(self.at(&Name::from(path).shown())?.map(|object| object.id));
+                objects.extend(self.at(&Name::from(path).shown())?);
             }
             all.push(objects);
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sciformats::{ArrayInfo, Datum, Decoder, ElementType, Error, File, Range, Result, Slab};
 use sciformats_core::bound;
 
+use crate::decoding::Decoding;
 use crate::fields;
 use crate::node::Node;
 use crate::values::Values;
@@ -39,8 +40,19 @@ pub struct SparseMatrix {
     /// Which elements are adjacent.
     pub major: Major,
     data: Option<Node>,
-    indices: Node,
+    /// `None` if no element is stored.
+    indices: Option<Node>,
     starts: Node,
+    elements: Box<Elements>,
+}
+
+/// What the elements are.
+#[derive(Clone, Debug)]
+struct Elements {
+    /// Their type, if none is stored.
+    without: ElementType,
+    /// How stored ones become values.
+    decoding: Decoding,
 }
 
 /// The stored elements of some rows or columns.
@@ -99,13 +111,20 @@ fn length(info: Option<&ArrayInfo>) -> Option<u64> {
 }
 
 impl SparseMatrix {
-    /// Creates a matrix from its parts; without `data`, every stored element is 1.
+    /// Creates a matrix from its parts; without `data`, every stored element is 1, and without `indices`, there is none.
     pub(crate) fn new(
         (path, shape): (&str, [u64; 2]),
         major: Major,
-        (data, indices, starts): (Option<Node>, Node, Node),
+        (data, indices, starts): (Option<Node>, Option<Node>, Node),
     ) -> Self {
-        Self { path: path.to_owned(), shape, major, data, indices, starts }
+        let elements = Box::new(Elements { without: ElementType::Bool, decoding: Decoding::Stored });
+        Self { path: path.to_owned(), shape, major, data, indices, starts, elements }
+    }
+
+    /// Sets how stored elements become values, and the type of the elements if none is stored.
+    #[must_use]
+    pub(crate) fn decoded(self, decoding: Decoding, without: ElementType) -> Self {
+        Self { elements: Box::new(Elements { without, decoding }), ..self }
     }
 
     /// Returns the number of rows (of CSR) or columns (of CSC).
@@ -126,7 +145,8 @@ impl SparseMatrix {
     ///
     /// An error if the list of indices is damaged.
     pub fn stored(&self) -> Result<u64> {
-        length(self.indices.info()?.as_ref()).ok_or_else(|| self.wrong("has no list of indices"))
+        let Some(indices) = &self.indices else { return Ok(0) };
+        length(indices.info()?.as_ref()).ok_or_else(|| self.wrong("has no list of indices"))
     }
 
     fn wrong(&self, what: &str) -> Error {
@@ -157,7 +177,11 @@ impl SparseMatrix {
         let sorted = starts.is_sorted();
         let stored = end.checked_sub(begin).filter(|_| sorted);
         let stored = stored.ok_or_else(|| self.wrong("has a row or column that ends before it begins"))?;
-        let indices = self.whole(&self.indices, Range::new(begin, stored))?;
+        let indices = match &self.indices {
+            Some(indices) => self.whole(indices, Range::new(begin, stored))?,
+            None if stored == 0 => Vec::new(),
+            None => return Err(self.wrong("has no list of indices")),
+        };
         if indices.iter().any(|&index| index >= self.width()) {
             return Err(self.wrong("has an element outside of its shape"));
         }
@@ -172,16 +196,17 @@ impl SparseMatrix {
                     &Slab::new(&[length], [Range::new(begin, stored)])?,
                     &mut bytes,
                 )?;
-                Values::plain(info.element, bytes)
+                self.elements.decoding.decode(&info.element, bytes)?
             }
-            None => Values::plain(sciformats::ElementType::Bool, vec![1; indices.len()]),
+            None if indices.is_empty() => Values::plain(self.elements.without.clone(), Vec::new()),
+            None => Values::plain(ElementType::Bool, vec![1; indices.len()]),
         };
         Ok(Stored { starts, indices, values })
     }
 
     /// Returns the file that contains it.
     pub(crate) fn file(&self) -> &Arc<File> {
-        self.indices.file()
+        self.starts.file()
     }
 
     /// Returns the type of its elements.
@@ -189,10 +214,11 @@ impl SparseMatrix {
         match &self.data {
             Some(node) => {
                 let info = node.info()?.ok_or_else(|| self.wrong("has no list of elements"))?;
-                let sized = info.element.size().is_some_and(|size| size > 0);
-                sized.then_some(info.element).ok_or_else(|| self.wrong("has elements without a fixed size"))
+                let element = self.elements.decoding.element(&info.element);
+                let sized = element.size().is_some_and(|size| size > 0);
+                sized.then_some(element).ok_or_else(|| self.wrong("has elements without a fixed size"))
             }
-            None => Ok(ElementType::Bool),
+            None => Ok(self.elements.without.clone()),
         }
     }
 
@@ -252,7 +278,7 @@ impl SparseMatrix {
     /// As [`read`](Self::read), and if they exceed the memory limit.
     pub fn dense(&self, first: u64, count: u64) -> Result<Vec<f64>> {
         let elements = count.checked_mul(self.width()).and_then(|all| all.checked_mul(8));
-        let limits = self.indices.file().limits();
+        let limits = self.file().limits();
         let elements = elements.unwrap_or(u64::MAX); // a bound
         let bytes = limits.memory("bytes of the elements to read", elements)?;
         let stored = self.read(first, count)?;

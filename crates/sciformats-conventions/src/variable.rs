@@ -514,7 +514,7 @@ impl Variable {
     /// together.
     pub(crate) fn read_stored(&self, slab: &Slab) -> Result<Option<(ElementType, Vec<u8>)>> {
         let whole = self.is_whole();
-        if whole || self.order == Order::Reversed || self.decoding == Decoding::Characters {
+        if whole || self.order == Order::Reversed || self.decoding.joins_characters() {
             return Ok(None);
         }
         let stored = self.stored_slab(slab)?;
@@ -570,13 +570,11 @@ impl Variable {
             Order::Same => bytes,
             Order::Reversed => transposed(&self.info.element, bytes, &shape)?,
         };
-        match self.decoding {
-            Decoding::Characters | Decoding::Latin1 => {
-                let length = self.order.turned(&shape).last().copied().unwrap_or(1);
-                self.decoding.decode_texts(&self.info.element, &bytes, length)
-            }
-            _ => self.decoding.decode(&self.info.element, bytes),
+        if self.decoding.joins_characters() {
+            let length = self.order.turned(&shape).last().copied().unwrap_or(1);
+            return self.decoding.decode_texts(&self.info.element, &bytes, length);
         }
+        self.decoding.decode(&self.info.element, bytes)
     }
 }
 

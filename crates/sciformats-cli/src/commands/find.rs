@@ -250,7 +250,9 @@ fn json(file: &Path, hit: &Hit) -> String {
 fn hits(wanted: &Wanted<'_>, (source, data): (&dyn Source, &Dataset), entry: &Entry) -> Vec<Hit> {
     let Found::Object(id, object) = &entry.what else { return Vec::new() };
     let kind = kind(object);
-    if wanted.kind.as_ref().is_some_and(|wanted| !wanted.fits(&kind)) {
+    if wanted.kind.as_ref().is_some_and(|wanted| {
+        !wanted.fits(&kind) && !meant_kinds((data, object), entry, *id).iter().any(|kind| wanted.fits(kind))
+    }) {
         return Vec::new();
     }
     if let Some(wanted) = wanted.shape
@@ -312,6 +314,23 @@ fn kind(object: &Object) -> String {
         Object::Array(info) => look::clipped(&type_name(&info.element), SHOWN),
         other => other.kind().word().to_owned(),
     }
+}
+
+/// Returns the names of the type of an array as its convention defines it: that of the values, also with the stored type
+/// and with the units, as `ls` prints them.
+fn meant_kinds((data, object): (&Dataset, &Object), entry: &Entry, id: ObjectId) -> Vec<String> {
+    if !matches!(object, Object::Array(_)) {
+        return Vec::new();
+    }
+    let Ok(Some(Meaning::Variable(variable))) = data.meaning_of(&data.known(&entry.path, id)) else {
+        return Vec::new();
+    };
+    if variable.is_dimension() {
+        return vec!["dimension".to_owned()];
+    }
+    let kind = variable.kind_name();
+    let values = kind.split(" ← ").next().unwrap_or_default().to_owned();
+    vec![values, kind, variable.values_name()]
 }
 
 /// Returns the dimensions and the name of an array.

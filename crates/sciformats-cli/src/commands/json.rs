@@ -1,7 +1,11 @@
 //! JSON objects, which keep the order of their keys and integers of any size.
 
+use std::borrow::Cow;
+
 use sciformats::model::write_text;
 use sciformats::{ArrayInfo, Value};
+
+use crate::look;
 
 /// A JSON object that is being built.
 #[derive(Debug)]
@@ -57,7 +61,10 @@ impl JsonObject {
 
     pub(super) fn finish(&mut self) -> String {
         self.0.push('}');
-        std::mem::take(&mut self.0)
+        match look::safe_json(&self.0) {
+            Cow::Borrowed(_) => std::mem::take(&mut self.0),
+            Cow::Owned(escaped) => escaped,
+        }
     }
 }
 

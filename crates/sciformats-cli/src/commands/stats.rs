@@ -21,9 +21,15 @@ use crate::session::Session;
 /// The quantiles that are shown beside the extremes.
 const PARTS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 
+/// From here on, not every integer has a binary64 that is equal to it.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// The statistics of an array.
 struct Told {
+    /// Those of the values; for integers that would be rounded, those of what they exceed the least one by.
     statistics: Statistics,
+    /// The least and the greatest of integers that would be rounded.
+    ends: Option<(i128, i128)>,
     /// One value for each of [`PARTS`].
     quantiles: Vec<f64>,
     /// The largest possible error of the quantiles; 0 if they are exact.
@@ -37,9 +43,58 @@ struct Told {
 impl Told {
     /// Formats a value with as many digits as distinguish it from other values of its type.
     fn shown(&self, value: f64) -> String {
+        if let Some((least, _)) = self.ends {
+            return raised(least, value);
+        }
+        self.plain(value)
+    }
+
+    /// As [`shown`](Self::shown), for a distance between values.
+    fn plain(&self, value: f64) -> String {
         let short = value as f32;
         if self.single && f64::from(short) == value { short.to_string() } else { value.to_string() }
     }
+
+    fn greatest(&self) -> String {
+        self.ends.map_or_else(|| self.shown(self.statistics.high), |(_, greatest)| greatest.to_string())
+    }
+
+    /// Adds a value to an object. Rounding would make another integer of a large one.
+    fn add(&self, object: &mut JsonObject, key: &str, value: f64) {
+        match self.ends {
+            Some(_) => object.raw(key, &self.shown(value)),
+            None => object.value(key, value),
+        };
+    }
+}
+
+/// Formats the sum of an integer and a number that is not negative, to a millionth.
+fn raised(integer: i128, by: f64) -> String {
+    const PARTS: i128 = 1_000_000;
+    let by_parts = format!("{by:.6}").replace('.', "").parse::<i128>().ok();
+    let sum = integer.checked_mul(PARTS).zip(by_parts).and_then(|(parts, by)| parts.checked_add(by));
+    let Some(sum) = sum else { return (integer as f64 + by).to_string() };
+    let (sign, sum) = (if sum < 0 { "-" } else { "" }, sum.unsigned_abs());
+    let (whole, part) = (sum / PARTS.unsigned_abs(), sum % PARTS.unsigned_abs());
+    let text = format!("{sign}{whole}.{part:06}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Returns the statistics of numbers. If they are integers that would be rounded, they are those of what the integers
+/// exceed the least one by, and the least and the greatest one are returned too.
+fn statistics(subject: &Subject<'_>, numbers: &Numbers) -> Result<(Statistics, Option<(i128, i128)>)> {
+    let statistics = subject.statistics()?;
+    let large = [statistics.low, statistics.high].iter().any(|end| end.is_finite() && end.abs() >= EXACT);
+    if !numbers.are_whole() || !large {
+        return Ok((statistics, None));
+    }
+    let (mut least, mut greatest) = (i128::MAX, i128::MIN);
+    subject.for_each_integer(numbers, &mut |integer| {
+        (least, greatest) = (least.min(integer), greatest.max(integer));
+    })?;
+    let mut statistics = Statistics::default();
+    subject.for_each_integer(numbers, &mut |integer| statistics.add(integer.abs_diff(least) as f64))?;
+    Ok((statistics, Some((least, greatest))))
 }
 
 pub(super) fn run(args: &Stats, session: &Session) -> Outcome {
@@ -97,14 +152,25 @@ fn told(
         chosen.iter().for_each(|chosen| remark(&look::safe(chosen)));
     }
     subject.field = field;
-    let statistics = subject.statistics()?;
     let numbers = Numbers::new(array.element(), field)?;
+    let (statistics, ends) = statistics(&subject, &numbers)?;
     let mut quantiles = Quantiles::new(&statistics);
-    subject.for_each(&numbers, &mut |values| values.iter().for_each(|&value| quantiles.add(value)))?;
+    match ends {
+        Some((least, _)) => {
+            subject.for_each_integer(&numbers, &mut |integer| {
+                quantiles.add(integer.abs_diff(least) as f64);
+            })?;
+        }
+        None => {
+            subject
+                .for_each(&numbers, &mut |values| values.iter().for_each(|&value| quantiles.add(value)))?;
+        }
+    }
     let (values, off) = quantiles.finish(&PARTS);
     let variable = thing.variable();
     Ok(Told {
         statistics,
+        ends,
         quantiles: values,
         off,
         units: variable.and_then(|variable| variable.units.clone()),
@@ -132,12 +198,12 @@ fn text(out: &mut impl Write, thing: &Thing, told: &Told) -> Outcome<()> {
     row(out, missing, look::grouped(statistics.left_out))?;
     if statistics.count > 0 {
         for (key, value) in [
-            ("min", statistics.low),
-            ("max", statistics.high),
-            ("mean", statistics.mean()),
-            ("deviation", statistics.deviation()),
+            ("min", told.shown(statistics.low)),
+            ("max", told.greatest()),
+            ("mean", told.shown(statistics.mean())),
+            ("deviation", told.plain(statistics.deviation())),
         ] {
-            row(out, key, format!("{}{units}", told.shown(value)))?;
+            row(out, key, format!("{value}{units}"))?;
         }
         for (part, value) in PARTS.iter().zip(&told.quantiles) {
             let near = if told.off > 0.0 { format!("  to {}", brief(told.off)) } else { String::new() };
@@ -154,11 +220,16 @@ fn json(path: &str, told: &Told) -> String {
     let mut object = JsonObject::new();
     object.value("path", path).value("count", statistics.count).value("missing", statistics.left_out);
     if statistics.count > 0 {
-        object.value("min", statistics.low).value("max", statistics.high);
-        object.value("mean", statistics.mean()).value("deviation", statistics.deviation());
+        told.add(&mut object, "min", statistics.low);
+        match told.ends {
+            Some((_, greatest)) => object.value("max", greatest),
+            None => object.value("max", statistics.high),
+        };
+        told.add(&mut object, "mean", statistics.mean());
+        object.value("deviation", statistics.deviation());
         let mut inner = JsonObject::new();
         for (part, value) in PARTS.iter().zip(&told.quantiles) {
-            inner.value(&part.to_string(), *value);
+            told.add(&mut inner, &part.to_string(), *value);
         }
         object.raw("quantiles", &inner.finish()).value("quantiles_off_by", told.off);
     }
@@ -197,6 +268,13 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
                 continue;
             }
             Ok(Some(told)) => line(&object, &told),
+            Err(error) if session.json => {
+                answer = Answer::No;
+                let mut failed = JsonObject::new();
+                failed.value("path", object.as_str()).value("error", error.to_string());
+                writeln!(out, "{}", failed.finish())?;
+                continue;
+            }
             Err(error) => {
                 answer = Answer::No;
                 vec![Cell::new(PLAIN, look::safe(&object)), Cell::new(WRONG, look::safe(&error.to_string()))]
@@ -228,19 +306,42 @@ fn one(
         return Ok(None);
     }
     let (subject, _) = Subject::new((&thing, &array), (None, None), Some(Kind::Histogram))?;
-    let statistics = session.watched("reading", &[thing.source()], || subject.statistics())?;
+    let numbers = Numbers::new(array.element(), None)?;
+    let (statistics, ends) =
+        session.watched("reading", &[thing.source()], || statistics(&subject, &numbers))?;
     let units = thing.variable().and_then(|variable| variable.units.clone());
-    Ok(Some(Told { statistics, quantiles: Vec::new(), off: 0.0, units, label: String::new(), single: false }))
+    let (quantiles, label) = (Vec::new(), String::new());
+    Ok(Some(Told { statistics, ends, quantiles, off: 0.0, units, label, single: false }))
 }
 
 fn line(path: &str, told: &Told) -> Vec<Cell> {
     let statistics = &told.statistics;
     let mut row = vec![Cell::new(PLAIN, look::safe(path))];
-    let numbers = [statistics.low, statistics.high, statistics.mean(), statistics.deviation()];
+    let least = told.ends.map_or(0.0, |(least, _)| least as f64);
+    let ends = [statistics.low, statistics.high, statistics.mean()].map(|value| least + value);
+    let numbers = ends.into_iter().chain([statistics.deviation()]);
     let shown = |value: f64| if statistics.count == 0 { String::new() } else { brief(value) };
     row.extend(numbers.map(|value| Cell::new(PLAIN, shown(value))));
     let missing = if statistics.left_out == 0 { String::new() } else { look::grouped(statistics.left_out) };
     row.push(Cell::new(PLAIN, missing));
     row.push(Cell::new(FAINT, look::safe(told.units.as_deref().unwrap_or_default())));
     row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_integers_keep_their_digits() {
+        for (integer, by, expected) in [
+            (1_600_000_000_000_000_000, 4.5, "1600000000000000004.5"),
+            (1_600_000_000_000_000_000, 9.0, "1600000000000000009"),
+            (-9_007_199_254_740_993, 0.25, "-9007199254740992.75"),
+            (-9_007_199_254_740_993, 9_007_199_254_740_992.0, "-1"),
+            (i128::MAX, 0.0, "170141183460469230000000000000000000000"),
+        ] {
+            assert_eq!(raised(integer, by), expected);
+        }
+    }
 }

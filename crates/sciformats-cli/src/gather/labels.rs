@@ -56,6 +56,7 @@ pub(crate) fn of_dimension(thing: &Thing, axis: &SelectedAxis) -> Dimension {
     let Ok(Some(along)) = along::along(thing.data(), variable, axis.dimension, range) else { return unknown };
     let (mut values, dates) = match along.places {
         Places::Numbers(numbers) => (numbers, None),
+        Places::Integers(integers) => (integers.into_iter().map(|integer| integer as f64).collect(), None),
         Places::Times(times, calendar) => {
             let seconds = |time: DateTime| time.nanoseconds(calendar) as f64 / 1e9;
             (times.into_iter().map(|time| time.map_or(f64::NAN, seconds)).collect(), Some(calendar))

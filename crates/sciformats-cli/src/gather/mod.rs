@@ -78,7 +78,7 @@ impl<'a> Subject<'a> {
             .as_deref()
             .ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
         // Colours are a dimension of their own.
-        let of_picture = if colours(thing, shape) { 3 } else { 2 };
+        let of_picture = if colours(thing, shape).is_some() { 3 } else { 2 };
         let more = bound::left(shape.len(), of_picture);
         let first = || Some(first_entries(thing, more)).filter(|_| more > 0 && kind != Some(Kind::Histogram));
         let slice = slice.map(str::to_owned).or_else(|| if at.is_none() { first() } else { None });
@@ -154,8 +154,14 @@ impl<'a> Subject<'a> {
                     look::shape(Some(&self.selection.shape()))
                 ),
             )),
-            (Kind::Image, [down, across, colours]) if (3..=4).contains(&colours.count) => {
-                self.photo(&numbers, (down, across, colours.count), room.image)
+            (Kind::Image, [first, second, third]) if self.place_of_colours().is_some() => {
+                // What varies faster than the colours stands between two of them.
+                let (down, across, colours, inner) = match self.place_of_colours() {
+                    Some(0) => (second, third, first, bound::product(second.count, third.count)),
+                    Some(1) => (first, third, second, third.count),
+                    _ => (first, second, third, 1),
+                };
+                self.photo(&numbers, (down, across), (colours.count, inner), room.image)
             }
             (Kind::Histogram, _) => self.histogram(&numbers, bars, room.bars),
             (_, []) => Err(Error::usage("array", "has a single value in this part, which makes no picture")),
@@ -194,14 +200,26 @@ impl<'a> Subject<'a> {
     /// Goes through its numbers, a few megabytes at a time.
     pub(crate) fn for_each(&self, numbers: &Numbers, visit: &mut dyn FnMut(&[f64])) -> Result<()> {
         let mut values = Vec::new();
+        self.pieces(&mut |bytes| {
+            values.clear();
+            numbers.append(bytes, &mut values)?;
+            visit(&values);
+            Ok(())
+        })
+    }
+
+    /// Goes through its integers.
+    pub(crate) fn for_each_integer(&self, numbers: &Numbers, visit: &mut dyn FnMut(i128)) -> Result<()> {
+        self.pieces(&mut |bytes| numbers.for_each_integer(bytes, visit))
+    }
+
+    /// Goes through its canonical bytes until it is stopped.
+    fn pieces(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.array.for_each_piece(&self.selection, &mut |bytes| {
             if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return Err(Error::io("read", std::io::ErrorKind::Interrupted.into()));
             }
-            values.clear();
-            numbers.append(bytes, &mut values)?;
-            visit(&values);
-            Ok(ControlFlow::Continue(()))
+            visit(bytes).map(ControlFlow::Continue)
         })
     }
 
@@ -344,16 +362,13 @@ impl<'a> Subject<'a> {
     /// Calls `visit` with the numbers of each field of some records at a time.
     fn for_each_row(&self, fields: &[(&str, Numbers)], visit: &mut dyn FnMut(&[Vec<f64>])) -> Result<()> {
         let mut columns: Vec<Vec<f64>> = vec![Vec::new(); fields.len()];
-        self.array.for_each_piece(&self.selection, &mut |bytes| {
-            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                return Err(Error::io("read", std::io::ErrorKind::Interrupted.into()));
-            }
+        self.pieces(&mut |bytes| {
             for (column, (_, numbers)) in columns.iter_mut().zip(fields) {
                 column.clear();
                 numbers.append(bytes, column)?;
             }
             visit(&columns);
-            Ok(ControlFlow::Continue(()))
+            Ok(())
         })
     }
 
@@ -409,6 +424,15 @@ impl<'a> Subject<'a> {
         Figure { title, note, ..figure }
     }
 
+    /// Returns which of the three dimensions of this part is that of red, green and blue; `None` if none is.
+    pub(crate) fn place_of_colours(&self) -> Option<usize> {
+        let axes = self.selection.axes();
+        let [_, _, last] = axes.as_slice() else { return None };
+        let named = colours(self.thing, self.array.shape());
+        let named = axes.iter().position(|axis| Some(axis.dimension) == named && axis.count > 2);
+        named.or_else(|| (3..=4).contains(&last.count).then_some(2))
+    }
+
     /// Returns the palette of an image, if it has one of 8-bit colours.
     fn palette(&self) -> Option<Vec<[f64; 3]>> {
         let variable = self.thing.variable()?;
@@ -444,17 +468,19 @@ impl<'a> Subject<'a> {
         Ok(self.coloured(means, (down, across), 1.0))
     }
 
-    /// Returns a picture whose colours are red, green and blue parts; a fourth part is left out.
+    /// Returns a picture whose colours are red, green and blue parts; a fourth part is left out. `inner` is the number of
+    /// numbers of one part that follow each other.
     fn photo(
         &self,
         numbers: &Numbers,
-        (down, across, parts): (&SelectedAxis, &SelectedAxis, u64),
+        (down, across): (&SelectedAxis, &SelectedAxis),
+        (parts, inner): (u64, u64),
         room: (usize, usize),
     ) -> Result<Figure> {
         let of = (down.count, across.count);
         let mut means = [0; 3].map(|_| Mean::new(of, fitted(of, room)));
         let parts = bound::addressable(parts);
-        let (mut at, mut most) = (0usize, 0f64);
+        let (mut at, mut run, mut most) = (0usize, 0u64, 0f64);
         let mut split: [Vec<f64>; 3] = Default::default();
         self.for_each(numbers, &mut |values| {
             for &value in values {
@@ -462,7 +488,10 @@ impl<'a> Subject<'a> {
                     part.push(value);
                     most = most.max(if value.is_finite() { value } else { 0.0 });
                 }
-                at = if at + 1 == parts { 0 } else { at + 1 };
+                run += 1;
+                if run == inner {
+                    (run, at) = (0, if at + 1 == parts { 0 } else { at + 1 });
+                }
             }
             for (mean, values) in means.iter_mut().zip(&mut split) {
                 mean.add_all(values);
@@ -552,18 +581,28 @@ fn cloud(labels: &[String], room: (usize, usize), points: Points<'_>) -> Result<
     Ok((x, y, Body::Points { cloud, values }))
 }
 
-/// Returns whether the last dimension of an array is that of red, green and blue.
-fn colours(thing: &Thing, shape: &[u64]) -> bool {
-    let [.., _, _, 3 | 4] = shape else { return false };
-    let last = thing.variable().and_then(|variable| variable.dimensions.last()?.name.as_deref());
-    let named = last.is_some_and(|name| {
-        let name = name.to_ascii_lowercase();
-        ["colour", "color", "rgb", "rgba", "channel", "band"].iter().any(|word| name.starts_with(word))
+/// Returns the dimension of red, green and blue among the last three of an array.
+fn colours(thing: &Thing, shape: &[u64]) -> Option<usize> {
+    let [.., first, second, third] = shape else { return None };
+    let start = bound::left(shape.len(), 3);
+    let dimensions = thing.variable().map(|variable| variable.dimensions.as_slice()).unwrap_or_default();
+    let name =
+        |at: usize| dimensions.get(at).and_then(|one| one.name.as_deref()).map(str::to_ascii_lowercase);
+    let lengths = [(start, first), (bound::sum(start, 1), second), (bound::sum(start, 2), third)];
+    let few = |length: u64| (3..=4).contains(&length);
+    let words = ["colour", "color", "rgb", "rgba", "channel", "band"];
+    // Channels and bands that are not the last dimension are images of their own.
+    let named = lengths.into_iter().rev().find(|(at, length)| {
+        let words = if *at == bound::sum(start, 2) { &words[..] } else { &words[..2] };
+        few(**length) && name(*at).is_some_and(|name| words.iter().any(|word| name.starts_with(word)))
     });
+    if let Some((at, _)) = named {
+        return Some(at);
+    }
     // Three bytes for each of many points of a grid are nothing else.
     let bytes = thing.array().is_ok_and(|array| *array.element() == ElementType::UInt(1));
-    let large = matches!(shape, [.., rows, columns, _] if *rows >= 16 && *columns >= 16);
-    named || (bytes && large && last.is_none())
+    let last = bound::sum(start, 2);
+    (few(*third) && bytes && *first >= 16 && *second >= 16 && name(last).is_none()).then_some(last)
 }
 
 /// Describes the first indices of this many dimensions, by their names if they have some.

@@ -71,20 +71,36 @@ impl Numbers {
         Ok(())
     }
 
+    /// Calls `visit` with each integer that the canonical bytes hold.
+    pub(crate) fn for_each_integer(&self, bytes: &[u8], visit: &mut dyn FnMut(i128)) -> Result<()> {
+        match &self.element {
+            ElementType::Int(8) => words(bytes).for_each(|word| visit(i64::from_le_bytes(word).into())),
+            ElementType::UInt(8) => words(bytes).for_each(|word| visit(u64::from_le_bytes(word).into())),
+            element => {
+                for datum in Decoder::new(element, bytes) {
+                    self.chosen(&datum?).and_then(Datum::to_i128).into_iter().for_each(&mut *visit);
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn one(&self, datum: &Datum<'_>) -> f64 {
+        match self.chosen(datum) {
+            Some(Datum::Complex(real, imaginary, _)) => real.hypot(*imaginary),
+            chosen => chosen.and_then(Datum::to_f64).unwrap_or(f64::NAN),
+        }
+    }
+
+    /// Returns the field that is used.
+    fn chosen<'d, 'b>(&self, datum: &'d Datum<'b>) -> Option<&'d Datum<'b>> {
         let mut datum = datum;
         let mut path = self.field.iter();
         while let Datum::Record(fields) = datum {
             let wanted = path.next();
-            match fields.iter().find(|(name, _)| Some(*name) == wanted) {
-                Some((_, inner)) => datum = inner,
-                None => return f64::NAN,
-            }
+            datum = fields.iter().find(|(name, _)| Some(*name) == wanted).map(|(_, inner)| inner)?;
         }
-        match datum {
-            Datum::Complex(real, imaginary, _) => real.hypot(*imaginary),
-            other => other.to_f64().unwrap_or(f64::NAN),
-        }
+        Some(datum)
     }
 
     /// Returns whether the numbers are integers.

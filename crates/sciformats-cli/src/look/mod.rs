@@ -1,5 +1,6 @@
 //! How output looks: styles, sizes, shapes, tables, progress. Nothing here knows a file.
 
+mod escaped;
 mod progress;
 mod table;
 
@@ -10,6 +11,7 @@ use anstyle::{AnsiColor, Style};
 use sciformats_core::bound;
 use unicode_width::UnicodeWidthStr;
 
+pub(crate) use escaped::Escaped;
 pub(crate) use progress::Progress;
 pub(crate) use table::{Align, Cell, Table};
 
@@ -40,6 +42,16 @@ pub(crate) fn safe(text: &str) -> Cow<'_, str> {
     }
     let show = |c: char| if hides(c) { c.escape_default().to_string() } else { c.to_string() };
     Cow::Owned(text.chars().map(show).collect())
+}
+
+/// As [`safe`], for JSON, in which such characters only stand in texts: a reader gets the same text from an escape.
+pub(crate) fn safe_json(json: &str) -> Cow<'_, str> {
+    let hidden = |c: char| !c.is_ascii_control() && hides(c) || c == '\u{7f}';
+    if !json.chars().any(hidden) {
+        return Cow::Borrowed(json);
+    }
+    let show = |c: char| if hidden(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    Cow::Owned(json.chars().map(show).collect())
 }
 
 /// Returns whether a character is a control character, or changes the direction of the text around it.
@@ -77,6 +89,15 @@ pub(crate) fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Tells how much of a file is left, and the next step.
+pub(crate) fn cut_short(path: &std::path::Path, (size, whole): (u64, u64)) -> String {
+    let (size, whole) = (grouped(size), grouped(whole));
+    let path = path.display();
+    format!(
+        "it was cut short: {size} of {whole} bytes are left; `sciformats salvage {path}` says what is in them"
+    )
 }
 
 /// Formats dimensions for people: `3 × 4`, `scalar`, `null`.
@@ -183,5 +204,6 @@ mod tests {
     fn files_do_not_talk_to_the_terminal() {
         assert_eq!(safe("µ x"), "µ x");
         assert_eq!(safe("a\x1b[31mb\n\u{202e}"), r"a\u{1b}[31mb\n\u{202e}");
+        assert_eq!(safe_json("[\"µ\u{9b}\u{7f}\u{202e}\"]\n"), "[\"µ\\u009b\\u007f\\u202e\"]\n");
     }
 }

@@ -6,7 +6,7 @@ mod select;
 
 use std::sync::Arc;
 
-use sciformats::{Array, Error, File, Result};
+use sciformats::{Array, Error, File, Object, Result};
 use sciformats_conventions::decoding::Decoding;
 use sciformats_conventions::{Dataset, For, Meaning, Variable};
 
@@ -68,8 +68,11 @@ impl Thing {
             (View::Stored, _) | (_, Ok(None)) => Ok(stored(None, None)),
             (_, Ok(Some(meaning))) => match Self::meant(data, path, (meaning, view)) {
                 Ok(thing) => Ok(thing),
+                // A group has no stored values that could be shown instead.
+                Err(doubt) if is_group(data, path) => Err(doubt),
                 Err(doubt) => Ok(stored(None, Some(doubt))),
             },
+            (_, Err(doubt)) if is_group(data, path) => Err(doubt),
             (_, Err(doubt)) => {
                 // A path that cannot be shown in either way is reported once.
                 data.file().array(path)?;
@@ -138,6 +141,10 @@ impl Thing {
             None => self.data.file().array(&self.path),
         }
     }
+}
+
+fn is_group(data: &Dataset, path: &str) -> bool {
+    matches!(data.file().object(path), Ok(Object::Group))
 }
 
 /// Turns dates into the numbers that are stored, with the units that define them.

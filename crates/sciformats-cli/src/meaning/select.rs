@@ -117,11 +117,11 @@ fn nearest(
         problem(format!("names {name}, which has no coordinates; choose an index with --slice"))
     })?;
     let none = || problem(format!("names {name}, which has no coordinates in this part"));
+    let no_number = || problem(format!("has {wanted:?} for {name}, whose coordinates are numbers"));
+    let units = along.units.clone();
     match &along.places {
         Places::Numbers(numbers) => {
-            let wanted: f64 = wanted
-                .parse()
-                .map_err(|_| problem(format!("has {wanted:?} for {name}, whose coordinates are numbers")))?;
+            let wanted: f64 = wanted.parse().map_err(|_| no_number())?;
             let east =
                 along.units.as_deref().is_some_and(|units| units.to_ascii_lowercase().contains("east"));
             let apart = |number: &f64| {
@@ -131,7 +131,22 @@ fn nearest(
             };
             let known = numbers.iter().enumerate().filter(|(_, number)| !number.is_nan());
             let (index, number) = known.min_by(|a, b| apart(a.1).total_cmp(&apart(b.1))).ok_or_else(none)?;
-            Ok((index, (number.to_string(), along.units.clone())))
+            // The middle of the cell that contains a number need not be the nearest one.
+            let Some(cells) = &along.cells else { return Ok((index, (number.to_string(), units))) };
+            let inside = |(a, b): &(f64, f64)| (a.min(*b)..a.max(*b)).contains(&wanted);
+            let index = cells.iter().position(inside).unwrap_or(index);
+            let (low, high) = cells.get(index).copied().unwrap_or_default();
+            Ok((index, (format!("{low} … {high}"), units)))
+        }
+        Places::Integers(integers) => {
+            let exact = wanted.parse::<i128>().ok();
+            // A number with digits after the point, or in powers of ten, is between integers or is one of them.
+            let number = || wanted.parse::<f64>().ok().filter(|number| number.is_finite());
+            let wanted = exact.or_else(|| Some(number()?.round() as i128)).ok_or_else(no_number)?;
+            let known = integers.iter().enumerate();
+            let (index, integer) =
+                known.min_by_key(|(_, integer)| integer.abs_diff(wanted)).ok_or_else(none)?;
+            Ok((index, (integer.to_string(), units)))
         }
         Places::Times(times, calendar) => {
             let moment = moment(wanted, *calendar).ok_or_else(|| {

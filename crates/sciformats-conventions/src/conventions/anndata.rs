@@ -117,7 +117,7 @@ fn sparse(node: &Node, major: Major, shape: Option<Vec<f64>>) -> Result<Option<S
     let (Some(data), Some(indices), Some(starts)) = parts else { return Ok(None) };
     let shape =
         shape.and_then(|sides| <[f64; 2]>::try_from(sides).ok()).map(|sides| sides.map(|side| side as u64));
-    Ok(shape.map(|shape| SparseMatrix::new((node.path(), shape), major, (Some(data), indices, starts))))
+    Ok(shape.map(|shape| SparseMatrix::new((node.path(), shape), major, (Some(data), Some(indices), starts))))
 }
 
 /// Decodes records from before version 0.7, whose categories have their names in `/uns`.

@@ -6,6 +6,7 @@
 
 use sciformats::{ElementType, Result};
 
+use super::characters;
 use crate::dataset::DecodeOptions;
 use crate::decoding::{Decoding, Numbers};
 use crate::node::Node;
@@ -233,7 +234,7 @@ fn promoted(integer: &ElementType) -> ElementType {
 
 /// Returns how characters become texts by `_Encoding`, which is UTF-8 if there is none; `None` for encodings that are not
 /// known.
-fn characters(node: &Node) -> Result<Option<Decoding>> {
+fn encoding(node: &Node) -> Result<Option<Decoding>> {
     let encoding = node.text("_Encoding")?.unwrap_or_else(|| "utf-8".into());
     let encoding = encoding.trim().to_ascii_lowercase().replace('_', "-");
     Ok(match encoding.as_str() {
@@ -253,11 +254,24 @@ fn decoding(
 ) -> Result<Decoding> {
     let element = &variable.stored().element;
     if *element == ElementType::Text {
-        if !variable.dimensions.is_empty() && node.text_width(None)? == Some(1) {
-            return Ok(characters(node)?.unwrap_or(Decoding::Stored));
-        }
         let missing = [node.text("_FillValue")?, node.text("missing_value")?].into_iter().flatten().next();
-        return Ok(missing.map_or(Decoding::Stored, |missing| Decoding::Text { missing }));
+        let texts = missing.clone().map_or(Decoding::Stored, |missing| Decoding::Text { missing });
+        if !characters::are_in(node, variable.stored())? {
+            return Ok(texts);
+        }
+        let encoding = encoding(node)?;
+        let joined = match variable.dimensions.last() {
+            Some(last) => characters::form_texts(node, last)?,
+            None => false,
+        };
+        return Ok(match encoding {
+            // In Latin-1, what is padded with spaces stays apart.
+            Some(Decoding::Characters) if joined && characters::are_spaced(node) => Decoding::Spaced,
+            Some(encoding) if joined && !characters::are_spaced(node) => encoding,
+            Some(Decoding::Latin1) => Decoding::Latin1Text { missing },
+            Some(_) => texts,
+            None => Decoding::Stored,
+        });
     }
     let number = matches!(
         element,

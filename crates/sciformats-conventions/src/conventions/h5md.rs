@@ -1,7 +1,8 @@
 //! H5MD: trajectories of particles.
 //!
 //! Source: <https://h5md.nongnu.org/h5md.html>, version 1.1. A time-dependent element is a group of `value`,
-//! `step` and `time`.
+//! `step` and `time`. If the values are at equal distances, `step` and `time` are single numbers, the distances, and their
+//! attribute `offset` is the first place.
 
 use sciformats::{Kind, Result};
 
@@ -10,9 +11,19 @@ use crate::convention::{Convention, Meaning};
 use crate::dataset::DecodeOptions;
 use crate::identity::{Identity, Outline};
 use crate::node::Node;
-use crate::variable::{Coordinate, Role, Variable};
+use crate::variable::{Coordinate, Role, Spacing, Variable};
 
 pub(crate) struct H5md;
+
+/// Returns the places of values at equal distances; `None` if each value has its own place.
+fn spacing(time: &Node) -> Result<Option<Spacing>> {
+    if time.info()?.and_then(|info| info.shape).is_none_or(|shape| !shape.is_empty()) {
+        return Ok(None);
+    }
+    let Some(&[step]) = time.element_numbers()?.as_deref() else { return Ok(None) };
+    let start = time.number("offset")?.unwrap_or_default();
+    Ok(Some(Spacing { start, step, units: time.text("unit")? }))
+}
 
 /// Decodes the values of a time-dependent element.
 fn element(group: &Node) -> Result<Option<Variable>> {
@@ -20,16 +31,18 @@ fn element(group: &Node) -> Result<Option<Variable>> {
     let Some(mut variable) = plain::variable(&value)? else { return Ok(None) };
     variable.name = group.name().to_owned();
     let time = group.child("time")?.unwrap_or(step);
+    let spacing = spacing(&time)?;
     if let Some(dimension) = variable.dimensions.first_mut() {
         dimension.name = Some(time.name().to_owned());
-        dimension.path = Some(time.path().to_owned());
-        dimension.has_values = true;
+        if spacing.is_some() {
+            dimension.spacing = spacing;
+        } else {
+            dimension.path = Some(time.path().to_owned());
+            dimension.has_values = true;
+            let path = time.path().to_owned();
+            variable.coordinates.push(Coordinate { path, role: Role::Dimension, dimension: Some(0) });
+        }
     }
-    variable.coordinates.push(Coordinate {
-        path: time.path().to_owned(),
-        role: Role::Dimension,
-        dimension: Some(0),
-    });
     for (dimension, name) in variable.dimensions.iter_mut().skip(1).zip(["particle", "component"]) {
         dimension.name = Some(name.into());
     }
@@ -83,5 +96,30 @@ impl Convention for H5md {
             }
         }
         Ok(outline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sciformats::memory::{Memory, array, texts};
+    use sciformats::{File, Format};
+
+    use crate::Dataset;
+
+    #[test]
+    fn a_single_number_is_the_distance_between_times() {
+        let mut tree = Memory::new(Format::Hdf5);
+        let h5md = tree.group(tree.root(), "h5md");
+        tree.attribute(h5md, "version", array::<i32>(&[2], &[1, 1]));
+        let energy = tree.group(tree.root(), "energy");
+        tree.array(energy, "value", array::<f64>(&[3], &[1.0, 2.0, 3.0]));
+        tree.array(energy, "step", array::<i32>(&[], &[10]));
+        let time = tree.array(energy, "time", array::<f64>(&[], &[0.5]));
+        tree.attribute(time, "offset", array::<f64>(&[], &[5.0]));
+        tree.attribute(time, "unit", texts(&[], &["ps"]));
+        let energy = Dataset::new(File::from(tree)).variable("/energy").unwrap();
+        let spacing = energy.dimensions[0].spacing.as_ref().unwrap();
+        assert_eq!((spacing.start, spacing.step, spacing.units.as_deref()), (5.0, 0.5, Some("ps")));
+        assert_eq!((energy.signature(), energy.coordinates.len()), ("energy(time: 3)".to_owned(), 0));
     }
 }

@@ -18,6 +18,7 @@ pub(crate) fn picture(node: &Node) -> Result<Option<Variable>> {
     let names: &[&str] = match (variable.dimensions.len(), order.as_deref()) {
         (2, _) => &["height", "width"],
         (3, Some("INTERLACE_PLANE")) => &["colour", "height", "width"],
+        (3, Some("INTERLACE_LINE")) => &["height", "colour", "width"],
         (3, _) => &["height", "width", "colour"],
         _ => &[],
     };

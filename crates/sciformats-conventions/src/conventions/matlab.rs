@@ -77,6 +77,25 @@ fn variable(node: &Node, class: &str) -> Result<Option<Variable>> {
     Ok(Some(if truth { variable.decoded(Decoding::Truth) } else { variable }))
 }
 
+/// Returns the type of the elements of a class.
+fn element_of(class: &str) -> Option<ElementType> {
+    Some(match class {
+        "cell" | "char" => ElementType::Text,
+        "double" => ElementType::F64,
+        "single" => ElementType::F32,
+        "logical" => ElementType::Bool,
+        "int8" => ElementType::Int(1),
+        "int16" => ElementType::Int(2),
+        "int32" => ElementType::Int(4),
+        "int64" => ElementType::Int(8),
+        "uint8" => ElementType::UInt(1),
+        "uint16" => ElementType::UInt(2),
+        "uint32" => ElementType::UInt(4),
+        "uint64" => ElementType::UInt(8),
+        _ => return None,
+    })
+}
+
 /// Decodes an array without elements, which stores its dimensions. A text without characters is an empty text.
 fn empty(node: &Node, class: &str) -> Result<Option<Meaning>> {
     let sides = node.element_numbers()?.unwrap_or_default();
@@ -89,21 +108,7 @@ fn empty(node: &Node, class: &str) -> Result<Option<Meaning>> {
         ("char", [_, _]) => Vec::new(),
         _ => sides.iter().map(|side| *side as u64).collect(),
     };
-    let element = match class {
-        "cell" => Some(ElementType::Text),
-        "double" => Some(ElementType::F64),
-        "single" => Some(ElementType::F32),
-        "char" => Some(ElementType::Text),
-        "logical" => Some(ElementType::Bool),
-        "int8" => Some(ElementType::Int(1)),
-        "int16" => Some(ElementType::Int(2)),
-        "int32" => Some(ElementType::Int(4)),
-        "int64" => Some(ElementType::Int(8)),
-        "uint8" => Some(ElementType::UInt(1)),
-        "uint16" => Some(ElementType::UInt(2)),
-        "uint32" => Some(ElementType::UInt(4)),
-        _ => None,
-    };
+    let element = element_of(class);
     let variable = match element {
         Some(element) => variable.decoded(Decoding::As(element)),
         None => variable,
@@ -111,18 +116,22 @@ fn empty(node: &Node, class: &str) -> Result<Option<Meaning>> {
     Ok(Some(variable.without_elements(&shape).into()))
 }
 
-/// Decodes a sparse matrix, which has columns with the rows of their elements. Without `data` it has no
+/// Decodes a sparse matrix, which has columns with the rows of their elements. Without `ir` and `data` it has no
 /// elements.
-fn sparse(group: &Node, rows: u64) -> Result<Option<SparseMatrix>> {
+fn sparse(group: &Node, class: &str, rows: u64) -> Result<Option<SparseMatrix>> {
     let Some(starts) = group.child("jc")? else { return Ok(None) };
     let starts_of = starts.info()?.and_then(|info| info.elements());
     let Some(columns) = starts_of.and_then(|starts| starts.checked_sub(1)) else { return Ok(None) };
-    let indices = match group.child("ir")? {
-        Some(indices) => indices,
-        None => return Ok(None),
+    let (data, indices) = (group.child("data")?, group.child("ir")?);
+    let decoding = match data.as_ref().map(Node::info).transpose()?.flatten().map(|info| info.element) {
+        Some(ElementType::UInt(_) | ElementType::Int(_)) if class == "logical" => Decoding::Truth,
+        Some(element) => plain::natural(&element),
+        None => Decoding::Stored,
     };
-    let parts = (group.child("data")?, indices, starts);
-    Ok(Some(SparseMatrix::new((group.path(), [rows, columns]), Major::Columns, parts)))
+    let without = if indices.is_none() { element_of(class) } else { None };
+    let parts = (data, indices, starts);
+    let matrix = SparseMatrix::new((group.path(), [rows, columns]), Major::Columns, parts);
+    Ok(Some(matrix.decoded(decoding, without.unwrap_or(ElementType::Bool))))
 }
 
 /// The largest number of elements in one cell that are read to show them.
@@ -424,7 +433,7 @@ pub(super) fn meaning_at(node: &Node, budget: &mut Budget) -> Result<Option<Mean
         return empty(node, &class);
     }
     if let Some(rows) = node.number("MATLAB_sparse")? {
-        return Ok(sparse(node, rows as u64)?.map(Meaning::Sparse));
+        return Ok(sparse(node, &class, rows as u64)?.map(Meaning::Sparse));
     }
     let kind = node.kind()?;
     if is_special(node, &class, kind)? {
@@ -556,6 +565,56 @@ mod tests {
 
     fn some(texts: &[&str]) -> Vec<Option<String>> {
         texts.iter().map(|text| Some((*text).to_owned()).filter(|text| !text.is_empty())).collect()
+    }
+
+    #[test]
+    fn sparse_matrices_have_the_type_of_their_class() {
+        let mut tree = Memory::new(Format::Hdf5);
+        let root = tree.root();
+        let mut sparse = |name: &str, class: &str, starts: &[u64]| {
+            let group = tree.group(root, name);
+            of_class(&mut tree, group, class);
+            tree.attribute(group, "MATLAB_sparse", array::<u64>(&[], &[3]));
+            tree.array(group, "jc", array::<u64>(&[starts.len() as u64], starts));
+            group
+        };
+        sparse("zero", "double", &[0, 0, 0]);
+        let mask = sparse("mask", "logical", &[0, 1, 2]);
+        tree.array(mask, "ir", array::<u64>(&[2], &[2, 0]));
+        tree.array(mask, "data", array::<u8>(&[2], &[1, 1]));
+        let data = Dataset::new(File::from(tree));
+        let zero = data.sparse("/zero").unwrap();
+        assert_eq!(
+            (zero.shape, zero.stored().unwrap(), zero.element().unwrap()),
+            ([3, 2], 0, ElementType::F64)
+        );
+        assert_eq!(zero.dense(0, 2).unwrap(), [0.0; 6]);
+        let mask = data.sparse("/mask").unwrap();
+        assert_eq!(mask.element().unwrap(), ElementType::Bool);
+        let cells = mask.read(0, 2).unwrap().values.cells().unwrap();
+        assert_eq!(cells, [Some("true".to_owned()), Some("true".to_owned())]);
+    }
+
+    #[cfg(feature = "hdf5")]
+    #[test]
+    fn sparse_matrices_may_be_complex() {
+        use sciformats::hdf5_pure::{Datatype, Writer};
+
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("z.mat");
+        let mut file = Writer::create(&path).unwrap();
+        let mut root = file.root();
+        let mut group = root.group("z").unwrap();
+        group.attribute("MATLAB_class", "double").unwrap().attribute("MATLAB_sparse", 2u64).unwrap();
+        let complex = Datatype::compound([("real", Datatype::float64()), ("imag", Datatype::float64())]);
+        let bytes = [1.5f64, -2.0].map(f64::to_le_bytes).concat();
+        file.dataset("z/data").shape([1]).datatype(complex).write_raw(&bytes).unwrap();
+        file.dataset("z/ir").write(&[1u64]).unwrap();
+        file.dataset("z/jc").write(&[0u64, 1]).unwrap();
+        file.finish().unwrap();
+        let z = Dataset::open(&path).unwrap().sparse("/z").unwrap();
+        assert_eq!((z.shape, z.element().unwrap()), ([2, 1], ElementType::Complex(16)));
+        assert_eq!(z.read(0, 1).unwrap().values.cells().unwrap(), [Some("1.5-2.0j".to_owned())]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub(crate) mod anndata;
 pub(crate) mod asdf;
 mod awkward;
 pub(crate) mod cf;
+pub(crate) mod characters;
 pub(crate) mod fast5;
 pub(crate) mod h5md;
 pub(crate) mod hoomd;

@@ -110,13 +110,21 @@ pub(crate) fn name_dimensions(node: &Node, variable: &mut Variable) -> Result<bo
             }
         }
         (None, _) => {
-            for (place, ids) in scales.iter_mut().zip(node.references("DIMENSION_LIST")?) {
+            let lists = node.references("DIMENSION_LIST")?;
+            for (place, ids) in scales.iter_mut().zip(&lists) {
                 let Some(id) = ids.first() else { continue };
                 for group in &groups {
                     if let Some(found) = group.named(*id)? {
                         *place = Some(found);
                         break;
                     }
+                }
+            }
+            // Other writers than netCDF-4 keep scales in any group.
+            let elsewhere = scales.iter().zip(&lists).any(|(scale, ids)| scale.is_none() && !ids.is_empty());
+            if elsewhere {
+                for (place, found) in scales.iter_mut().zip(node.referenced("DIMENSION_LIST")?) {
+                    *place = place.take().or_else(|| found.into_iter().next());
                 }
             }
         }
@@ -258,6 +266,25 @@ mod tests {
         assert!(variable.is_dimension());
         // How long it is stands in the variables along it.
         assert_eq!(variable.signature(), "record(record: unlimited)");
+    }
+
+    #[cfg(feature = "hdf5")]
+    #[test]
+    fn a_scale_may_be_in_any_group() {
+        use sciformats::hdf5_pure::{CreateOptions, Writer};
+
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("scales.h5");
+        let mut file = Writer::create_with(&path, &CreateOptions::default()).unwrap();
+        let energy = file.dataset("axes/energy").write(&[1.5f64, 2.5]).unwrap();
+        file.make_scale(energy, "energy").unwrap();
+        let counts = file.dataset("data/counts").write(&[7i32, 8]).unwrap();
+        file.attach_scale(counts, 0, energy).unwrap();
+        file.finish().unwrap();
+        let counts = Dataset::open(&path).unwrap().variable("/data/counts").unwrap();
+        assert_eq!(counts.signature(), "counts(energy: 2)");
+        assert_eq!(counts.dimensions[0].path.as_deref(), Some("/axes/energy"));
+        assert_eq!(counts.coordinates[0].path, "/axes/energy");
     }
 
     #[test]

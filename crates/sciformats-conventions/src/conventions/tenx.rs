@@ -24,7 +24,7 @@ fn matrix(group: &Node) -> Result<Option<SparseMatrix>> {
         (group.child("data")?, group.child("indices")?, group.child("indptr")?, group.child("shape")?);
     let (Some(data), Some(indices), Some(starts), Some(shape)) = parts else { return Ok(None) };
     let sides = shape.element_numbers()?.and_then(|sides| <[f64; 2]>::try_from(sides).ok());
-    let parts = (Some(data), indices, starts);
+    let parts = (Some(data), Some(indices), starts);
     Ok(sides
         .map(|sides| SparseMatrix::new((group.path(), sides.map(|side| side as u64)), Major::Columns, parts)))
 }

@@ -45,6 +45,8 @@ pub enum Decoding {
     Characters,
     /// The same, where each byte is a character of Latin-1 (ISO 8859-1).
     Latin1,
+    /// As `Characters`, where an element without characters is a space, because elements are padded with spaces.
+    Spaced,
     /// The integers count periods, such as months since 1970.
     Periods(Period),
     /// The values are texts, one of which means a missing value.
@@ -73,7 +75,13 @@ pub enum Decoding {
 }
 
 /// Joins the elements of a dimension of characters.
-fn joined(element: &ElementType, bytes: &[u8], length: u64, latin: bool) -> Result<Vec<Option<String>>> {
+fn joined(
+    element: &ElementType,
+    bytes: &[u8],
+    length: u64,
+    decoding: &Decoding,
+) -> Result<Vec<Option<String>>> {
+    let filler = if *decoding == Decoding::Spaced { b' ' } else { 0 };
     let length = usize::try_from(length).map_err(|_| Error::usage("text", "is too long for this machine"))?;
     let mut texts = Vec::new();
     if let ElementType::UInt(2) = element {
@@ -86,17 +94,19 @@ fn joined(element: &ElementType, bytes: &[u8], length: u64, latin: bool) -> Resu
     let mut count = 0;
     for datum in Decoder::new(element, bytes) {
         match datum? {
+            // A zero, or a space, is a character like any other, unless only such characters follow.
+            Datum::Text([]) | Datum::Bytes([]) => text.push(filler),
             Datum::Text(part) | Datum::Bytes(part) => text.extend_from_slice(part),
             other => text.extend(other.to_i128().and_then(|code| u8::try_from(code).ok())),
         }
         count += 1;
         if count == length {
-            let ended = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            let ended = text.iter().rposition(|&byte| byte != filler).map_or(0, |last| last + 1);
             let bytes = text.get(..ended).unwrap_or_default();
-            texts.push(Some(match latin {
+            texts.push(Some(match decoding {
                 // The first characters of Unicode are those of Latin-1.
-                true => bytes.iter().map(|&byte| char::from(byte)).collect(),
-                false => String::from_utf8_lossy(bytes).into_owned(),
+                Decoding::Latin1 => bytes.iter().map(|&byte| char::from(byte)).collect(),
+                _ => String::from_utf8_lossy(bytes).into_owned(),
             }));
             text.clear();
             count = 0;
@@ -108,7 +118,7 @@ fn joined(element: &ElementType, bytes: &[u8], length: u64, latin: bool) -> Resu
 impl Decoding {
     /// Returns whether the last dimension of the elements consists of characters.
     pub fn joins_characters(&self) -> bool {
-        matches!(self, Self::Characters | Self::Latin1)
+        matches!(self, Self::Characters | Self::Latin1 | Self::Spaced)
     }
 
     /// Returns the type of the values in canonical bytes; see [`Values::into_canonical`].
@@ -148,7 +158,7 @@ impl Decoding {
             Self::Time { numbers, units } => Values::Times(times(numbers, units, &bytes)?),
             Self::SecondsAndMicroseconds => Values::Times(halves(&bytes)),
             Self::As(element) => Values::plain(element.clone(), bytes),
-            Self::Characters | Self::Latin1 => self.decode_texts(element, &bytes, 1)?,
+            Self::Characters | Self::Latin1 | Self::Spaced => self.decode_texts(element, &bytes, 1)?,
             Self::Periods(period) => {
                 let mut labels = Vec::new();
                 for datum in Decoder::new(element, &bytes) {
@@ -203,7 +213,7 @@ impl Decoding {
     ///
     /// As [`decode`](Self::decode).
     pub fn decode_texts(&self, element: &ElementType, bytes: &[u8], length: u64) -> Result<Values> {
-        joined(element, bytes, length, *self == Self::Latin1).map(Values::Text)
+        joined(element, bytes, length, self).map(Values::Text)
     }
 }
 

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::time::Period;
 
 #[test]
 fn names_of_columns() {

@@ -6,6 +6,7 @@ use sciformats_core::bound;
 
 use super::brackets::Place;
 use super::{Part, Printed};
+use crate::look;
 
 pub(in crate::commands) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
     let shape = part.selection.shape();
@@ -26,7 +27,7 @@ pub(in crate::commands) fn print(part: &Part<'_>, out: &mut impl Write) -> Print
         datum.write_json(&mut text);
         text.extend(std::iter::repeat_n(']', place.closing()));
         place.advance();
-        out.write_all(text.as_bytes())
+        out.write_all(look::safe_json(&text).as_bytes())
     })?;
     writeln!(out)?;
     Ok(out.flush()?)

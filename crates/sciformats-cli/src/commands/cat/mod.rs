@@ -70,8 +70,8 @@ fn one(args: &Cat, session: &Session) -> Outcome {
     let bytes = element.and_then(|size| size.checked_mul(part.selection.slab().len()));
     let printed = session.watched_over("reading", &[thing.source()], bytes, || match format {
         CatFormat::Text => text::print(&part, &mut session.text(), args.all),
-        CatFormat::Csv => csv::print(&part, &mut session.text()),
-        CatFormat::Json => json::print(&part, &mut session.text()),
+        CatFormat::Csv => csv::print(&part, &mut session.data()),
+        CatFormat::Json => json::print(&part, &mut session.data()),
         CatFormat::Npy => npy::print(&part, &mut session.bytes()),
         CatFormat::Raw => part.raw(&mut session.bytes()),
     });
@@ -95,7 +95,10 @@ fn scalar(value: &Value, args: &Cat, session: &Session) -> Outcome {
         }
     };
     let mut out = session.text();
-    let text = if json { value.to_json() } else { look::safe(&value.to_string()).into_owned() };
+    let text = match json {
+        true => look::safe_json(&value.to_json()).into_owned(),
+        false => look::safe(&value.to_string()).into_owned(),
+    };
     writeln!(out, "{text}")?;
     out.flush()?;
     Ok(Answer::Yes)

@@ -7,7 +7,7 @@ use std::path::Path;
 use sciformats::model::write_text;
 use sciformats::storage::{Durability, Replacement, WriteAt};
 use sciformats::walk::{Found, breadth_first};
-use sciformats::{Datum, ElementType, Error, FloatKind, Object, Selection};
+use sciformats::{Datum, ElementType, Error, FloatKind, Object, Range, Selection};
 use sciformats_conventions::{Dataset, Dimension, Meaning, Variable};
 use sciformats_convert::compare::Pattern;
 use sciformats_convert::numpy::{self, Fixed};
@@ -356,7 +356,7 @@ fn write(
     session: &Session,
 ) -> Result<u64, Stop> {
     if is_stdout(output) {
-        let mut out = session.bytes();
+        let mut out = session.data();
         contents(&mut out, target, data, things)?;
         out.flush()?;
         return Ok(0);
@@ -426,7 +426,7 @@ fn objects(data: &Dataset, things: &[(String, Thing)], out: &mut impl Write) -> 
         let mut key = String::new();
         write_text(&mut key, path);
         let comma = if at > 0 { "," } else { "" };
-        write!(out, "{comma}\n{key}:{},\"values\":", object.trim_end_matches('}'))?;
+        write!(out, "{comma}\n{}:{},\"values\":", look::safe_json(&key), object.trim_end_matches('}'))?;
         json::print(&Part::whole(&array, false)?, out)?;
         write!(out, "}}")?;
     }
@@ -549,28 +549,28 @@ fn coordinates(
     let Some(variable) = thing.variable() else { return Ok((format!("index {axis}"), None)) };
     let dimension = variable.dimensions.get(axis);
     let name = dimension.and_then(|dimension| dimension.name.clone());
-    let path = along::path(variable, axis);
-    let found = path.map(|path| data.variable(path)).transpose()?.filter(|found| found.shape() == [length]);
-    let Some(found) = found else {
-        let unnamed = || format!("index {axis}");
-        if let Some(spacing) = dimension.and_then(|dimension| dimension.spacing.as_ref()) {
-            let place = |at: u64| spacing.start + at as f64 * spacing.step;
-            let cells = (0..length).map(|at| Datum::Float(place(at), FloatKind::F64).to_string());
-            let units = spacing.units.as_ref().map(|units| format!(" ({units})")).unwrap_or_default();
-            return Ok((format!("{}{units}", name.unwrap_or_else(unnamed)), Some(cells.collect())));
-        }
-        // Coordinates that do not belong to each index, such as edges, must not seem to be the indices.
-        let name = match (name, path) {
+    let unnamed = || format!("index {axis}");
+    let in_units = |units: Option<&String>| units.map(|units| format!(" ({units})")).unwrap_or_default();
+    if let Some(spacing) = dimension.and_then(|dimension| dimension.spacing.as_ref()) {
+        let places = along::spaced(spacing, Range::all(length)).into_iter();
+        let cells = places.map(|place| Datum::Float(place, FloatKind::F64).to_string());
+        let units = in_units(spacing.units.as_ref());
+        return Ok((format!("{}{units}", name.unwrap_or_else(unnamed)), Some(cells.collect())));
+    }
+    let Some(found) = along::coordinates(data, (variable, axis), Range::all(length))? else {
+        // Coordinates that do not belong to each index must not seem to be the indices.
+        let name = match (name, along::path(variable, axis)) {
             (Some(name), Some(_)) => format!("{name} (index)"),
             (name, _) => name.unwrap_or_else(unnamed),
         };
         return Ok((name, None));
     };
-    let cells = found.read()?.cells()?.into_iter();
+    let cells = found.values.cells()?.into_iter();
     let cells = cells.map(|cell| csv::quoted(&cell.unwrap_or_default()).into_owned()).collect();
-    let time = matches!(found.decoding, sciformats_conventions::decoding::Decoding::Time { .. });
-    let units = found.units.as_ref().filter(|_| !time).map(|units| format!(" ({units})")).unwrap_or_default();
-    Ok((format!("{}{units}", name.unwrap_or_else(|| found.name.clone())), Some(cells)))
+    let time = matches!(found.of.decoding, sciformats_conventions::decoding::Decoding::Time { .. });
+    let units = in_units(found.of.units.as_ref().filter(|_| !time));
+    let middle = found.edges.map(|_| format!(" {}", along::MIDDLES)).unwrap_or_default();
+    Ok((format!("{}{middle}{units}", name.unwrap_or_else(|| found.of.name.clone())), Some(cells)))
 }
 
 impl<'a> Part<'a> {

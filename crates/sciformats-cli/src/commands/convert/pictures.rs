@@ -45,7 +45,9 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     let inner = subject.selection.shape();
     let outer =
         array.shape().get(..bound::left(array.shape().len(), inner.len())).unwrap_or_default().to_vec();
-    let &[rows, columns, ..] = inner.as_slice() else {
+    let colours = subject.place_of_colours();
+    let sides = inner.iter().enumerate().filter(|(at, _)| Some(*at) != colours).map(|(_, side)| *side);
+    let &[rows, columns, ..] = sides.collect::<Vec<u64>>().as_slice() else {
         let text = format!("{}: {path} has fewer than two dimensions; `plot` draws it", input.display());
         return Err(Failure::Refused(text));
     };

@@ -100,6 +100,7 @@ fn units(data: &Dataset, variable: &Variable, axis: usize) -> Option<String> {
 fn shown(along: &Along) -> Option<String> {
     match &along.places {
         Places::Numbers(numbers) => numbers.first().map(|number| crate::figure::ticks::brief(*number)),
+        Places::Integers(integers) => integers.first().map(i128::to_string),
         Places::Times(times, _) => times.first()?.as_ref().map(date),
         Places::Texts(texts) => texts.first()?.clone(),
     }

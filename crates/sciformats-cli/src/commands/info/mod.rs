@@ -203,10 +203,14 @@ fn text(
     let exact = || format!("  {} bytes", look::grouped(file.size()));
     let bytes = if file.size() < 1024 { String::new() } else { exact() };
     row(out, "size", Cell::new(PLAIN, look::size(file.size())).and(FAINT, bytes))?;
+    if let Some(whole) = file.cut_short() {
+        let told = look::cut_short(path, (file.size(), whole));
+        row(out, "damage", Cell::new(WRONG, look::safe(&told)))?;
+    }
     for (key, cell) in meant.rows(facts) {
         row(out, key, cell)?;
     }
-    for (key, value) in facts {
+    for (key, value) in facts.iter().filter(|(key, _)| *key != "truncated") {
         let value = value.to_string();
         row(out, key, Cell::new(PLAIN, look::safe(&value)))?;
     }

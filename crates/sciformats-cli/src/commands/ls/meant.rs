@@ -155,33 +155,40 @@ pub(super) fn mark(data: &Dataset, (path, id): (&str, ObjectId)) -> Option<Strin
         let Ok(Some(Meaning::Variable(variable))) = data.meaning_of(&node) else {
             return Some(look::clipped(kind, SHOWN));
         };
-        let shape = variable.shape();
-        let shape = if shape.is_empty() { String::new() } else { format!("  {}", look::shape(Some(&shape))) };
-        let value = match look_at(&variable) {
-            Some(Glance::Value(value)) => format!("  = {value}"),
-            _ => String::new(),
-        };
-        return Some(format!("{kind}  {}{shape}{value}", look::clipped(&variable.values_name(), SHOWN)));
+        return Some(standing_for(kind, &variable));
     }
     let names =
         ["encoding-type", "NX_class", "pandas_type", "MATLAB_class", "neurodata_type", "h5sparse_format"];
     let found = names.iter().find_map(|name| node.text(name).ok().flatten().filter(|text| !text.is_empty()));
-    let found = found.map(|text| look::clipped(&text, SHOWN))?;
+    let Some(found) = found.map(|text| look::clipped(&text, SHOWN)) else {
+        // In openPMD, an array whose values are all equal is a group with two attributes.
+        let constant = ["value", "shape"].iter().all(|name| node.has(name).unwrap_or(false));
+        let meaning = if constant { data.meaning_of(&node).ok().flatten() } else { None };
+        return match meaning {
+            Some(Meaning::Variable(variable)) => Some(standing_for("constant", &variable)),
+            _ => None,
+        };
+    };
     // Handles of functions and members of enumerations are groups.
     if found != "struct"
         && let Ok(Some(Meaning::Variable(variable))) = data.meaning_of(&node)
         && is_of_matlab(&variable)
         && variable.path() == path
     {
-        let shape = variable.shape();
-        let shape = if shape.is_empty() { String::new() } else { format!("  {}", look::shape(Some(&shape))) };
-        let value = match look_at(&variable) {
-            Some(Glance::Value(value)) => format!("  = {value}"),
-            _ => String::new(),
-        };
-        return Some(format!("{found}  {}{shape}{value}", look::clipped(&variable.values_name(), SHOWN)));
+        return Some(standing_for(&found, &variable));
     }
     Some(found)
+}
+
+/// Describes the array or the number that a group of some kind stands for.
+fn standing_for(kind: &str, variable: &Variable) -> String {
+    let shape = variable.shape();
+    let shape = if shape.is_empty() { String::new() } else { format!("  {}", look::shape(Some(&shape))) };
+    let value = match look_at(variable) {
+        Some(Glance::Value(value)) => format!("  = {value}"),
+        _ => String::new(),
+    };
+    format!("{kind}  {}{shape}{value}", look::clipped(&variable.values_name(), SHOWN))
 }
 
 /// Adds the columns of a table to the JSON line of the array that stands for it.

@@ -68,11 +68,12 @@ fn one(args: &Ls, session: &Session) -> Outcome {
     } else {
         let file = session.open(&args.file)?;
         let id = file.resolve(&args.path).map_err(|error| Failure::within(&args.file, &file, &error))?;
-        list.file(&args.file, &Dataset::new(file), (&args.path, id))?;
+        let data = Dataset::new(file);
+        list.file(&args.file, &data, (&args.path, id))?;
+        list.flush()?;
+        session.cut_short(&args.file, data.file());
     }
-    list.table.flush(&mut list.out)?;
-    list.files.flush(&mut list.out)?;
-    list.out.flush()?;
+    list.flush()?;
     Ok(Answer::Yes)
 }
 
@@ -101,6 +102,12 @@ struct List<'a, W> {
 }
 
 impl<W: Write> List<'_, W> {
+    fn flush(&mut self) -> Outcome<()> {
+        self.table.flush(&mut self.out)?;
+        self.files.flush(&mut self.out)?;
+        Ok(self.out.flush()?)
+    }
+
     /// Lists the scientific files in a folder by name, and then those in its subfolders.
     fn folder(&mut self, folder: &Path, depth: usize) -> Outcome<()> {
         let read = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
@@ -196,6 +203,9 @@ impl<W: Write> List<'_, W> {
         if self.session.json {
             self.json(path, at, |line| {
                 line.value("format", file.format().word());
+                if file.cut_short().is_some() {
+                    line.value("truncated", true);
+                }
                 describe(line, &object, meant.as_ref());
             })?;
         } else {
@@ -239,12 +249,14 @@ impl<W: Write> List<'_, W> {
         let inside = if at == "/" { String::new() } else { format!(" {}", look::safe(at)) };
         let name = title(path).and(PLAIN, inside);
         let format = file.format().to_string();
+        let cut = if file.cut_short().is_some() { ", cut short" } else { "" };
         let Object::Array(info) = object else {
             let headline = file.source().headline();
             let space = if headline.is_empty() { "" } else { " " };
             let kind = Cell::new(TYPE, format).and(PLAIN, format!("{space}{}", look::safe(&headline)));
             let near = alone && !self.session.far().is_far(path);
             let kind = if near { kind.and(PLAIN, look::safe(&conventions(data))) } else { kind };
+            let kind = kind.and(WRONG, cut);
             let size = Cell::new(FAINT, look::size(file.size()));
             let what = match object {
                 Object::Group => Cell::default(),
@@ -257,7 +269,7 @@ impl<W: Write> List<'_, W> {
             self.table.row(&mut self.out, row)?;
             return Ok(self.table.flush(&mut self.out)?);
         };
-        let mut row = vec![name, Cell::new(FAINT, format)];
+        let mut row = vec![name, Cell::new(FAINT, format).and(WRONG, cut)];
         let table = match meant {
             None if !self.session.far().is_far(path) => {
                 let id = file.resolve(at).map_err(|error| Failure::within(path, file, &error))?;

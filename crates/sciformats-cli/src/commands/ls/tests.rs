@@ -160,3 +160,17 @@ fn lines_for_programs() {
     );
     assert!(lines.iter().any(|line| line["kind"] == "attribute" && line["value"] == "m/s"));
 }
+
+#[test]
+fn a_group_may_stand_for_an_array_of_one_value() {
+    let mut memory = Memory::new(Format::Hdf5);
+    let root = memory.root();
+    memory.attribute(root, "openPMD", texts(&[], &["1.1.0"]));
+    let e = memory.group(root, "E");
+    memory.attribute(e, "unitDimension", array::<f64>(&[7], &[1.0, 1.0, -3.0, -1.0, 0.0, 0.0, 0.0]));
+    let z = memory.group(e, "z");
+    memory.attribute(z, "value", array::<f32>(&[], &[1.5]));
+    memory.attribute(z, "shape", array::<u64>(&[2], &[2, 3]));
+    let text = listed_of(memory, [true, false, false], false);
+    assert!(text.contains("z/  constant  float32, m kg s^-3 A^-1  2 × 3"), "{text}");
+}

@@ -118,7 +118,7 @@ impl<W: Write> List<'_, W> {
                 return self.link(
                     &position,
                     "extlink",
-                    &[("file", &file.shown()), ("target", &target.shown())],
+                    &[("target_file", &file.shown()), ("target", &target.shown())],
                 );
             }
             Target::User(class) => return self.link(&position, "userlink", &[("class", &class.to_string())]),

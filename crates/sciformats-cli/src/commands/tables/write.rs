@@ -144,7 +144,7 @@ pub(super) fn to_stdout(table: Reader, format: TableFormat, session: &Session) -
             Ok(out.flush()?)
         }
         _ => {
-            let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout());
+            let mut out = session.data();
             write(table, format, &mut out, session.options().threads).map_err(from)?;
             Ok(out.flush()?)
         }

@@ -107,17 +107,19 @@ impl Rows {
             self.shape = Some(shape);
             return Ok(false);
         }
-        let mut out = session.text();
         let first = before.is_none();
-        let printed = if session.json {
-            lines(&array, (from, rows), &thing, &mut out)
-        } else if args.csv {
-            table(&array, (from, rows), first, &mut out)
+        let fail = |stop: crate::commands::cat::Stop| stop.into_failure(path);
+        if session.json || args.csv {
+            let mut out = session.data();
+            let printed = match session.json {
+                true => lines(&array, (from, rows), &thing, &mut out),
+                false => table(&array, (from, rows), first, &mut out),
+            };
+            printed.map_err(fail)?;
+            out.flush()?;
         } else {
-            self.text((&thing, &array), (from, rows), (first, args.all || first), &mut out)
-        };
-        printed.map_err(|stop| stop.into_failure(path))?;
-        if !session.json && !args.csv {
+            let mut out = session.text();
+            self.text((&thing, &array), (from, rows), (first, args.all || first), &mut out).map_err(fail)?;
             let count = look::count(rows, "row");
             if first {
                 writeln!(out, "{FAINT}── {count}; waiting for more{FAINT:#}")?;
@@ -125,8 +127,8 @@ impl Rows {
                 let (more, speed) = (look::grouped(new), rate(new as f64, lap));
                 writeln!(out, "{FAINT}── {count}, {more} more in {}, {speed} rows/s{FAINT:#}", seconds(lap))?;
             }
+            out.flush()?;
         }
-        out.flush()?;
         self.shape = Some(shape);
         Ok(!first)
     }
@@ -145,10 +147,15 @@ impl Rows {
             return Ok(false);
         }
         self.scalar = text;
-        let mut out = session.text();
-        write!(out, "{}", look::safe(self.scalar.trim_end()))?;
-        writeln!(out)?;
-        out.flush()?;
+        if session.json || args.csv {
+            let mut out = session.data();
+            out.write_all(self.scalar.as_bytes())?;
+            out.flush()?;
+        } else {
+            let mut out = session.text();
+            writeln!(out, "{}", look::safe(self.scalar.trim_end()))?;
+            out.flush()?;
+        }
         Ok(!first)
     }
 
@@ -383,6 +390,7 @@ fn places(thing: &Thing, rows: Range) -> Vec<String> {
     let Ok(Some(along)) = along::along(thing.data(), variable, 0, rows) else { return Vec::new() };
     match along.places {
         Places::Numbers(numbers) => numbers.into_iter().map(brief).collect(),
+        Places::Integers(integers) => integers.iter().map(i128::to_string).collect(),
         Places::Times(times, _) => {
             times.iter().map(|time| time.as_ref().map(along::date).unwrap_or_default()).collect()
         }

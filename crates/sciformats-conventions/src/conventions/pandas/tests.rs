@@ -203,3 +203,24 @@ fn texts_of_another_encoding() {
     let table = of("cp1252");
     assert_eq!((table.columns.len(), table.omitted[0].0.as_str()), (0, "name"));
 }
+
+#[test]
+fn a_block_of_other_rows_is_left_out() {
+    let (mut tree, group) = frame("frame", &[]);
+    number(&mut tree, group, "nblocks", 2);
+    let index = tree.array(group, "axis1", array::<i64>(&[2], &[7, 8]));
+    say(&mut tree, index, &[("kind", "integer")]);
+    for (block, rows) in [(0, 2), (1, 3)] {
+        let name = format!("c{block}");
+        let items = tree.array(group, &format!("block{block}_items"), texts(&[1], &[&name]));
+        say(&mut tree, items, &[("kind", "string")]);
+        tree.array(
+            group,
+            &format!("block{block}_values"),
+            array::<f64>(&[rows, 1], &vec![0.5; rows as usize]),
+        );
+    }
+    let table = read(tree);
+    assert_eq!((table.rows, names(&table)), (2, vec!["c0"]));
+    assert_eq!(table.omitted, [("c1".to_owned(), "it has 3 rows, and the frame has 2".to_owned())]);
+}
