@@ -313,3 +313,17 @@ def test_views_of_datasets_without_elements(tmp_path: pathlib.Path, library: Any
         file["none"] = library.Empty("f8")
         found = file["none"].astype("i4")[...]
         assert isinstance(found, library.Empty) and found.dtype == np.dtype("f8")
+
+
+@pytest.mark.parametrize("library", [h5, h5py], ids=["ours", "theirs"])
+def test_scales_have_no_scales(tmp_path: pathlib.Path, library: Any) -> None:
+    with library.File(tmp_path / "a.h5", "w") as file:
+        for name in "abcd":
+            file[name] = [1.0, 2.0]
+        file["a"].make_scale("a")
+        file["b"].make_scale("b")
+        file["c"].dims[0].attach_scale(file["d"])
+        for of, scale in [("a", "a"), ("b", "a"), ("d", "a"), ("d", "c")]:
+            with pytest.raises(RuntimeError):
+                file[of].dims[0].attach_scale(file[scale])
+        assert "NAME" not in file["d"].attrs and "DIMENSION_LIST" not in file["b"].attrs

@@ -57,7 +57,7 @@ pub(crate) fn of(path: Option<&Path>, first: &Arc<dyn ReadAt>) -> Result<Option<
     for (number, member) in members.iter().enumerate() {
         let start = bound::product(number as u64, size);
         let expected = bound::left(end, start).min(size);
-        if let Some(found) = member.as_ref().map(|member| member.size()).filter(|found| *found < expected) {
+        if let Some(found) = member.as_ref().map(ReadAt::size).filter(|found| *found < expected) {
             short.push(format!("member {number} has {found} of {expected} bytes"));
         }
     }
@@ -75,7 +75,8 @@ pub(crate) fn of(path: Option<&Path>, first: &Arc<dyn ReadAt>) -> Result<Option<
             missing.truncate(NAMED);
             let more = if hidden > 0 { format!(" and {hidden} more") } else { String::new() };
             let short: String = short.iter().map(|short| format!("; {short}")).collect();
-            let evidence = format!("{family}, of which these are missing: {}{more}{short}", missing.join(", "));
+            let evidence =
+                format!("{family}, of which these are missing: {}{more}{short}", missing.join(", "));
             Some(Cause { kind: "missing members", evidence })
         }
     };

@@ -504,10 +504,9 @@ fn saved_objects_are_stored_as_they_were() {
         let group = file.group("g").unwrap().id();
         let mut properties = hdf5_pure::structure::CreationProperties::default();
         properties.header_version = 2;
-        properties.links = Some(hdf5_pure::structure::LinkProperties {
-            order: CreationOrder::Indexed,
-            ..hdf5_pure::structure::LinkProperties::default()
-        });
+        let mut links = hdf5_pure::structure::LinkProperties::default();
+        links.order = CreationOrder::Indexed;
+        properties.links = Some(links);
         if bound != Bound::Earliest {
             file.creation_properties(group, &properties).unwrap();
         }

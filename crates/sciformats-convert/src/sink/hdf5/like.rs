@@ -294,7 +294,7 @@ fn order(of: &Datatype) -> Option<Order> {
 }
 
 /// Returns the members of a compound in the order of their offsets, each with its place among the fields; `None` if some share bytes.
-fn placed<'a>(of: &'a Datatype) -> Option<Vec<(usize, &'a hdf5_pure::structure::Member)>> {
+fn placed(of: &Datatype) -> Option<Vec<(usize, &hdf5_pure::structure::Member)>> {
     let Class::Compound(members) = &of.class else { return None };
     let mut placed: Vec<_> = members.iter().enumerate().collect();
     placed.sort_by_key(|(_, member)| member.offset);
