@@ -61,7 +61,8 @@ def _fixed(word: str, rest: list[Any]) -> np.dtype[Any]:
     if word in ("int", "uint", "bits", "time") and rest[0] in (1, 2, 4, 8):
         return np.dtype(f"<{'i' if word == 'int' else 'u'}{rest[0]}")
     if word == "time64":
-        return np.dtype(rest[0])
+        time: np.dtype[Any] = np.dtype(rest[0])
+        return time
     if word == "float":
         return np.dtype(f"<f{rest[0]}")
     if word == "bfloat16":
