@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use hdf5_pure::filters::Filters;
 use hdf5_pure::structure::{
-    ByteOrder, Class, Dataspace, Fill, FloatOrder, Layout, Padding, Pipeline, VariableLength,
+    ByteOrder, Chunked, Class, Dataspace, Fill, FloatOrder, Layout, Padding, Pipeline, VariableLength,
 };
 use hdf5_pure::values::Encoder;
 use hdf5_pure::{Address, Attribute, Dataset, DatasetBuilder, Datatype, File, Node, ObjectId, Writer};
@@ -25,6 +25,9 @@ use sciformats::{Name, Result};
 
 /// Filters that store every element as it is, whatever the type.
 const LOSSLESS: [u16; 13] = [1, 2, 3, 4, 305, 307, 32000, 32001, 32003, 32004, 32008, 32015, 32026];
+
+/// Those of them that have no parameter that depends on the shape of the chunks.
+const ANY_SHAPE: [u16; 6] = [1, 2, 3, 307, 32000, 32015];
 
 /// The file that objects come from.
 pub(super) struct Like {
@@ -80,7 +83,7 @@ impl Like {
         &mut self,
         writer: &mut Writer,
         address: Address,
-        elements: &Elements,
+        (elements, options): (&Elements, &WriteOptions),
     ) -> Result<Option<Known>> {
         let dataset = self.file.dataset_at(address)?;
         let info = elements.info();
@@ -101,10 +104,17 @@ impl Like {
             }
             None => Err(()),
         };
+        if let Layout::Chunked(chunked) = dataset.layout()?
+            && options.chunks.is_none()
+            && bytes(chunked) > MOST
+        {
+            lost.push("the shape of its chunks".into());
+        }
         let filters = dataset.filters()?;
-        let filters = if filters.filters.is_empty() {
+        let any_shape = filters.filters.iter().all(|filter| ANY_SHAPE.contains(&filter.id));
+        let filters = if filters.filters.is_empty() || options.filter.is_some() {
             None
-        } else if usable(&dataset, filters)? {
+        } else if (any_shape || options.chunks.is_none()) && usable(&dataset, filters)? {
             Some(Filters::stored(filters))
         } else {
             let names: Vec<String> = filters.filters.iter().map(filter).collect();
@@ -153,7 +163,7 @@ fn usable(dataset: &Dataset, filters: &Pipeline) -> Result<bool> {
     if filters.filters.iter().any(|filter| !LOSSLESS.contains(&filter.id)) {
         return Ok(false);
     }
-    let size = chunked.dimensions.iter().fold(chunked.element_size, |all, side| bound::product(all, *side));
+    let size = bytes(chunked);
     let Some(zeros) = usize::try_from(size).ok().filter(|_| size <= MOST).map(|size| vec![0; size]) else {
         return Ok(false);
     };
@@ -162,6 +172,11 @@ fn usable(dataset: &Dataset, filters: &Pipeline) -> Result<bool> {
     Ok(encoded
         .and_then(|(bytes, mask)| registry.undo(filters, mask, &bytes, zeros.len()))
         .is_ok_and(|all| all == zeros))
+}
+
+/// Returns the number of bytes of a chunk without filters.
+fn bytes(chunked: &Chunked) -> u64 {
+    chunked.dimensions.iter().fold(chunked.element_size, |all, side| bound::product(all, *side))
 }
 
 /// The largest chunk that keeps its shape, because a whole one is in memory.

@@ -155,7 +155,8 @@ impl Writing {
     fn noted<T>(&mut self, what: &str, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(done) => Ok(Some(done)),
-            Err(error @ (Error::Io { .. } | Error::Conflict { .. })) => Err(error),
+            // What the system does not let one read of the old file is no reason to leave out the object.
+            Err(error @ (Error::Io { .. } | Error::Conflict { .. })) if !is_of_reading(&error) => Err(error),
             Err(error) => {
                 self.unlike.push(format!("{what} ({error})"));
                 Ok(None)
@@ -186,7 +187,7 @@ impl Writing {
         of: Option<Address>,
     ) -> Result<Option<(ObjectId, Option<Datatype>)>> {
         let (Some(like), Some(address)) = (&mut self.like, of) else { return Ok(None) };
-        let known = like.known(&mut self.writer, address, elements);
+        let known = like.known(&mut self.writer, address, (elements, &self.options));
         let Some(Some(known)) = self.noted("how it was stored", known)? else { return Ok(None) };
         let Known { datatype, lost, .. } = &known;
         let forms = elements.info.texts.clone().unwrap_or_default();
@@ -280,6 +281,11 @@ impl Writing {
         }
         Ok(())
     }
+}
+
+/// Returns whether the system refused to read.
+fn is_of_reading(error: &Error) -> bool {
+    matches!(error, Error::Io { action: "read" | "open" | "map", .. })
 }
 
 /// Returns the chunks and filters of a dataset, and its elements in parts that match the chunks.
