@@ -51,6 +51,8 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
     session.far().tell_costs();
     match outcome {
         Ok(answer) => answer.status(),
+        // What fails after a Ctrl-C fails because of it.
+        Err(_) if interrupt::is_asked() => failure::Failure::Interrupted.report(),
         Err(failure) => failure.report(),
     }
 }

@@ -78,7 +78,11 @@ fn contents(folder: &Path) -> Vec<(std::ffi::OsString, u64, std::time::SystemTim
 }
 
 fn interrupt(child: &Child) {
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    signal(child, "-INT");
+}
+
+fn signal(child: &Child, name: &str) {
+    Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
 }
 
 /// The time that a command takes to end after a Ctrl-C, which comes when it is at work: earlier where the machine is fast.
@@ -144,6 +148,67 @@ fn every_command_ends_soon_and_leaves_what_was_there() {
         let soon = (0..6).map(|_| ends_after(folder, args)).find(|took| *took <= SOON);
         assert!(soon.is_some(), "{args:?} goes on after a Ctrl-C");
         assert_eq!(contents(folder), before, "{args:?}");
+    }
+}
+
+/// A dataset of chunks that have room in the file and no elements.
+fn allocated(path: &Path, chunks: u64) {
+    let mut file = Writer::create(path).unwrap();
+    let mut made = file.dataset("a").shape([chunks]).chunks([1]).create::<u8>().unwrap();
+    for index in 0..chunks {
+        made.reserve_chunk(&[index], 0, 1).unwrap();
+    }
+    file.finish().unwrap();
+}
+
+#[test]
+fn nothing_is_left_of_folders_and_of_files_that_belong_together() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    sparse(&folder.join("a.ra"), 1 << 29);
+    zeros(&folder.join("a.h5"));
+    allocated(&folder.join("many.h5"), 1 << 20);
+    let mut blocks = sciformats::asdf_core::Document::new();
+    for number in 0..24u64 {
+        let elements: Vec<u64> = (0..1 << 20).map(|i| i * number).collect();
+        let array = sciformats::asdf_core::NewArray::new(&elements, &[1 << 20]).unwrap();
+        blocks.set_array(format!("a{number}").as_str(), array).unwrap();
+    }
+    blocks.save(folder.join("a.asdf")).unwrap();
+    fs::create_dir(folder.join("old.zarr")).unwrap();
+    fs::write(folder.join("old.zarr/zarr.json"), "{}").unwrap();
+    let before = contents(folder);
+    for args in [
+        &["convert", "a.h5", "o.zarr"][..],
+        &["convert", "a.h5", "old.zarr", "--force"],
+        &["references", "many.h5", "-o", "o.parquet"],
+        &["explode", "a.asdf", "o.asdf"],
+    ] {
+        for name in ["-INT", "-TERM"] {
+            for instant in [400, 200, 100, 50, 25, 12, 6] {
+                let mut command = Program::at(folder).command();
+                let mut child =
+                    command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+                std::thread::sleep(Duration::from_millis(instant));
+                signal(&child, name);
+                let status = child.wait().unwrap();
+                if status.success() {
+                    // It was done before.
+                    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                        let made = entry.file_name().unwrap().to_string_lossy().starts_with("o.")
+                            || entry.extension().is_some_and(|end| end == "asdf")
+                                && !entry.ends_with("a.asdf");
+                        if made && entry.is_dir() {
+                            fs::remove_dir_all(&entry).unwrap();
+                        } else if made {
+                            fs::remove_file(&entry).unwrap();
+                        }
+                    }
+                }
+                assert_eq!(contents(folder), before, "{args:?} {name} after {instant} ms: {status}");
+                assert_eq!(fs::read(folder.join("old.zarr/zarr.json")).unwrap(), b"{}");
+            }
+        }
     }
 }
 

@@ -258,6 +258,16 @@ fn a_coordinate_that_is_refused_leaves_its_dimension_and_is_not_lost_by_adding()
     assert!(scales[0][0].attribute("units").is_err());
     let list = file.dataset("time").unwrap().attribute("REFERENCE_LIST").unwrap();
     assert_eq!(list.dataspace().unwrap().shape(), [1], "the dataset that was refused is not in the list");
+    // What is only a dimension stays one when files are added.
+    made("d.nc", "standard", (4, true));
+    let said = program.stderr(1, &["combine", "d.nc", "-o", "ac.h5", "--add"]);
+    assert!(said.contains("/time: refused, because it is a dimension without a variable in ac.h5"), "{said}");
+    let file = sciformats::hdf5_pure::File::open(path("ac.h5")).unwrap();
+    let heat = sciformats::open(path("ac.h5")).unwrap().array("/heat").unwrap().read::<f32>().unwrap();
+    assert_eq!(heat, [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]);
+    let scales = sciformats::hdf5_pure::conventions::scales(&file.dataset("heat").unwrap()).unwrap();
+    let name = sciformats::hdf5_pure::conventions::scale_name(&scales[0][0]).unwrap().unwrap();
+    assert!(scales[0][0].shape() == [6] && name.trim_end_matches('\0').ends_with(" 6"), "{name:?}");
     // Files are added whole, or not at all.
     program.stderr(0, &["combine", "a.nc", "-o", "grown.h5"]);
     let before = fs::read(path("grown.h5")).unwrap();
@@ -327,4 +337,67 @@ fn what_a_store_of_zarr_says_is_not_changed_in_silence() {
     let file = sciformats::hdf5_pure::File::open(path("lost.h5")).unwrap();
     assert!(file.dataset("texts").is_err() && file.dataset("heat").is_ok());
     assert_eq!(file.root().unwrap().attributes().unwrap().len(), 1);
+}
+
+#[test]
+fn scales_of_any_form_leave_their_dimension() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for number in 0..2u8 {
+        let mut made = sciformats::hdf5_pure::Writer::create(path(&format!("{number}.h5"))).unwrap();
+        let time = made.dataset("time").write(&[f64::from(number)]).unwrap();
+        let texts = [format!("a{number}"), "b".to_owned(), "c".to_owned()];
+        let label = made.dataset("label").write(&texts).unwrap();
+        let plane = made.dataset("plane").shape([2, 2]).write(&[number, 1, 2, 3]).unwrap();
+        let heat = made.dataset("heat").shape([1, 3, 2]).write(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        for (axis, (scale, name)) in
+            [(time, "time"), (label, "label"), (plane, "plane")].into_iter().enumerate()
+        {
+            made.make_scale(scale, name).unwrap();
+            made.attach_scale(heat, axis, scale).unwrap();
+        }
+        made.finish().unwrap();
+    }
+    let program = Program::at(folder.path());
+    let said = program.stderr(1, &["combine", "0.h5", "1.h5", "-o", "all.h5"]);
+    assert!(said.contains("/label: refused") && said.contains("/plane: refused"), "{said}");
+    let file = sciformats::hdf5_pure::File::open(path("all.h5")).unwrap();
+    let heat = file.dataset("heat").unwrap();
+    let values = sciformats::open(path("all.h5")).unwrap().array("/heat").unwrap().read::<f32>().unwrap();
+    assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0].repeat(2));
+    let scales = sciformats::hdf5_pure::conventions::scales(&heat).unwrap();
+    let shapes: Vec<_> = scales.iter().map(|scales| scales[0].shape().to_vec()).collect();
+    assert_eq!(shapes, [[2], [3], [2]]);
+    let time = sciformats::open(path("all.h5")).unwrap().array("/time").unwrap().read::<f64>().unwrap();
+    assert_eq!(time, [0.0, 1.0]);
+    assert!(fs::read_dir(folder.path()).unwrap().count() == 3, "something was left");
+}
+
+#[test]
+fn what_readers_of_a_store_of_zarr_see_otherwise_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut made = sciformats::hdf5_pure::Writer::create(folder.path().join("a.h5")).unwrap();
+    let x = made.dataset("x").write(&[0.0, 1.0, 2.0]).unwrap();
+    let short = made.dataset("short").write(&[1i32, 2]).unwrap();
+    made.make_scale(x, "x").unwrap();
+    made.attach_scale(short, 0, x).unwrap();
+    made.finish().unwrap();
+    let program = Program::at(folder.path());
+    let note = "its dimension 0 is dim_2, because x has another length or is one already";
+    let said = program.stdout(0, &["convert", "a.h5", "a.zarr"]);
+    assert!(said.contains(&format!("  note  /short: {note}")) && said.contains(": 2 arrays"), "{said}");
+    let said = program.stdout(0, &["convert", "a.h5", "b.zarr", "--json"]);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((&said["arrays"], &said["notes"][0]["note"]), (&2.into(), &note.into()));
+}
+
+#[test]
+fn parquet_with_groups_says_how_it_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut made = sciformats::hdf5_pure::Writer::create(folder.path().join("a.h5")).unwrap();
+    made.dataset("g/a").write(&[0.0, 1.0, 2.0]).unwrap();
+    made.finish().unwrap();
+    let program = Program::at(folder.path());
+    let said = program.stderr(0, &["references", "a.h5", "-o", "a.parquet", "--url", "s3://b/a.h5"]);
+    assert!(said.contains("with remote_protocol=\"s3\" only"), "{said}");
 }

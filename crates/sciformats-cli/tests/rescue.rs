@@ -324,3 +324,35 @@ fn a_damaged_file_is_never_written_over() {
         assert_eq!(status(&["salvage", "-f", "lost.ra", "--map", "link.ra"]), Some(2));
     }
 }
+
+#[test]
+fn a_missing_chunk_file_of_a_folder_costs_its_chunk_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let mut frame = cframe::SChunk::create_sparse(dir.join("f.b2frame"), cframe::Params::new(4)).unwrap();
+    for chunk in 0..4u32 {
+        let numbers = (0..500).flat_map(|number| (chunk * 500 + number).to_le_bytes());
+        frame.append(&numbers.collect::<Vec<u8>>()).unwrap();
+    }
+    frame.commit().unwrap();
+    drop(frame);
+    fs::remove_file(dir.join("f.b2frame/00000002.chunk")).unwrap();
+    let program = Program::at(dir);
+    let missing = "names a file that is missing in the folder";
+    assert!(program.stderr(3, &["convert", "f.b2frame", "g.npy"]).contains(missing));
+    assert!(program.stdout(1, &["verify", "f.b2frame"]).contains(missing));
+    for args in [
+        ["convert", "f.b2frame", "g.npy", "--lossy"],
+        ["convert", "f.b2frame", "g.b2frame", "--lossy"],
+        ["repack", "f.b2frame", "h.b2frame", "--lossy"],
+    ] {
+        let told = program.stdout(0, &args);
+        assert!(told.contains("chunk (2), 2000 bytes") && told.contains(missing), "{told}");
+        let kept = sciformats::open(dir.join(args[2])).unwrap();
+        let array = kept.array("/").unwrap();
+        let mut elements = Vec::new();
+        kept.read(array.id(), &array.all().unwrap(), &mut elements).unwrap();
+        let expected = (0..2000u32).map(|number| if number / 500 == 2 { 0 } else { number });
+        assert_eq!(elements, expected.flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
+    }
+}

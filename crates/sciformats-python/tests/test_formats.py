@@ -234,3 +234,33 @@ def test_trees_as_asdf_has_them(tmp_path: pathlib.Path) -> None:
     np.save(tmp_path / "a.npy", data)
     with pytest.raises(errors.NotThisFormat):
         sciformats.asdf.open(tmp_path / "a.npy")
+
+
+TIMES = {
+    "seconds": np.array(["2020-01-01", "NaT"], "M8[s]"),
+    "big": np.array(["2020-01-01"], ">M8[ns]"),
+    "days": np.array([[1, -2]], "m8[D]"),
+    "records": np.zeros(2, [("t", "M8[ms]", (2,)), ("n", [("q", "m8[25s]")]), ("i", "i8")]),
+}
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_npy_dates_and_time_spans(tmp_path: pathlib.Path, name: str) -> None:
+    values = TIMES[name]
+    np.save(tmp_path / "a.npy", values)
+    with sciformats.open(tmp_path / "a.npy") as file:
+        found = file.root[...]
+    assert found.dtype == values.dtype.newbyteorder("<")
+    assert found.tobytes() == values.astype(found.dtype).tobytes()
+
+
+def test_npy_dates_in_xarray(tmp_path: pathlib.Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    for unit, shown in [("D", "s"), ("s", "s"), ("10ms", "ms"), ("Y", "s")]:
+        values = np.array([3, 4], f"M8[{unit}]")
+        np.save(tmp_path / "a.npy", values)
+        found = xarray.open_dataset(tmp_path / "a.npy", engine="sciformats").data
+        assert found.dtype == np.dtype(f"M8[{shown}]") and (found.values == values).all()
+    np.save(tmp_path / "a.npy", np.array([1], "m8[ps]"))
+    with pytest.raises(sciformats.errors.NotSupported):
+        xarray.open_dataset(tmp_path / "a.npy", engine="sciformats").data.values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import pickle
 import subprocess
 import sys
 import time
@@ -258,3 +259,71 @@ def test_a_file_can_be_opened_for_writing_twice(tmp_path: pathlib.Path) -> None:
     third.close()
     with h5py.File(path, "r+") as file:
         assert list(file) == ["u", "v", "w"]
+
+
+def test_a_file_that_is_open_is_not_replaced(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5.File(path, "w") as file:
+        file["a"] = [1, 2]
+        with pytest.raises(OSError, match="already open"):
+            h5.File(path, "w")
+    with h5.File(path) as file:
+        again = pickle.loads(pickle.dumps(file["a"]))
+        with pytest.raises(OSError, match="already open"):
+            h5.File(path, "w")
+        assert file["a"][:].tolist() == again[:].tolist() == [1, 2]
+    with pytest.raises(OSError, match="already open"):
+        h5.File(path, "w")
+    again.file.close()
+    h5.File(path, "w").close()
+
+
+@pytest.mark.parametrize("library", [h5, h5py], ids=["ours", "theirs"])
+def test_creating_beyond_external_links(tmp_path: pathlib.Path, library: Any) -> None:
+    with library.File(tmp_path / "b.h5", "w") as file:
+        file.create_group("top/in")
+    with library.File(tmp_path / "a.h5", "w") as file:
+        file["x"] = [1]
+        file["ext"] = library.ExternalLink("b.h5", "/top")
+        file["way"] = library.SoftLink("/ext")
+        file["none"] = library.ExternalLink("b.h5", "/nowhere")
+        assert file.create_group("ext/deep/er").name == "/top/deep/er"
+        assert file.create_dataset("ext/data", data=[1, 2]).file.filename.endswith("b.h5")
+        file.create_dataset("way/more", data=[3])
+        file["ext/soft"] = library.SoftLink("/top/data")
+        file["ext/hard"] = file["ext/data"]
+        file.move("ext/in", "ext/out")
+        assert file.require_group("ext/out").name == "/top/out"
+        for name, value in [("ext/new", 1), ("ext/hard2", file["x"]), ("hard", file["ext/data"]), ("none/new", 1)]:
+            with pytest.raises(OSError):
+                file[name] = value
+        with pytest.raises(ValueError):
+            file.move("x", "ext/x")
+        with pytest.raises(ValueError):
+            file.create_dataset("ext/data", data=[1])
+        assert isinstance(file.get("ext", getlink=True), library.ExternalLink)
+    with h5py.File(tmp_path / "b.h5") as file:
+        assert sorted(file["top"]) == ["data", "deep", "hard", "more", "out", "soft"]
+        assert file["top/hard"][:].tolist() == file["top/soft"][:].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("library", [h5, h5py], ids=["ours", "theirs"])
+def test_views_of_datasets_without_elements(tmp_path: pathlib.Path, library: Any) -> None:
+    with library.File(tmp_path / "a.h5", "w") as file:
+        file["none"] = library.Empty("f8")
+        found = file["none"].astype("i4")[...]
+        assert isinstance(found, library.Empty) and found.dtype == np.dtype("f8")
+
+
+@pytest.mark.parametrize("library", [h5, h5py], ids=["ours", "theirs"])
+def test_scales_have_no_scales(tmp_path: pathlib.Path, library: Any) -> None:
+    with library.File(tmp_path / "a.h5", "w") as file:
+        for name in "abcd":
+            file[name] = [1.0, 2.0]
+        file["a"].make_scale("a")
+        file["b"].make_scale("b")
+        file["c"].dims[0].attach_scale(file["d"])
+        for of, scale in [("a", "a"), ("b", "a"), ("d", "a"), ("d", "c")]:
+            with pytest.raises(RuntimeError):
+                file[of].dims[0].attach_scale(file[scale])
+        assert "NAME" not in file["d"].attrs and "DIMENSION_LIST" not in file["b"].attrs

@@ -237,7 +237,7 @@ fn codec(filter: &FilterDescription, chunk: u64) -> Result<Option<Value>, String
 }
 
 /// Returns the value of missing chunks.
-fn fill(dataset: &Dataset, info: &ArrayInfo) -> Result<Value, String> {
+pub(crate) fn fill(dataset: &Dataset, info: &ArrayInfo) -> Result<Value, String> {
     let raw = match &dataset.fill_value().map_err(|error| error.to_string())?.value {
         Fill::Value(raw) => raw.as_slice(),
         Fill::Default | Fill::Undefined => &[],

@@ -49,6 +49,8 @@ mod model;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 mod scan;
+#[cfg(feature = "hdf5")]
+mod unlimited;
 #[cfg(feature = "zarr")]
 pub mod zarr;
 

@@ -73,6 +73,12 @@ impl VirtualArray {
             _ => false,
         }
     }
+
+    /// Returns whether readers show missing values in place of elements that have the value of missing chunks, although nothing says
+    /// that they are missing. NaN is shown as NaN.
+    pub(crate) fn is_taken_for_a_mark(&self) -> bool {
+        !self.marked && !self.fill.is_null() && !self.fills_with_zeros() && self.fill != "NaN"
+    }
 }
 
 /// What became of an object.

@@ -10,13 +10,23 @@ use crate::attributes;
 use crate::extent;
 use crate::inline;
 use crate::model::{Entry, Options, Report, Sink, Treatment, VirtualArray};
+#[cfg(feature = "hdf5")]
+use crate::unlimited::{self, Lengths};
 
 /// Passes the groups and the arrays of a file to `sink`, and returns what became of each object.
 ///
 /// # Errors
 /// The first error of `sink`. What cannot be read of the file is an entry of the report.
 pub fn scan(file: &File, options: &Options, sink: &mut dyn Sink) -> Result<Report> {
-    walked(file, options, sink, None)
+    walked(file, options, sink, (None, true))
+}
+
+/// As [`scan`], for a file that is joined with others: arrays keep their shapes, and what they store.
+///
+/// # Errors
+/// As [`scan`].
+pub(crate) fn parts(file: &File, options: &Options, sink: &mut dyn Sink) -> Result<Report> {
+    walked(file, options, sink, (None, false))
 }
 
 /// As [`scan`], with arrays that `make` describes. Their attributes stay as they are.
@@ -30,19 +40,27 @@ pub(crate) fn describe(
     sink: &mut dyn Sink,
     make: Make<'_>,
 ) -> Result<Report> {
-    walked(file, options, sink, Some(make))
+    walked(file, options, sink, (Some(make), false))
 }
 
 /// Describes an array, or says why it is refused.
 type Make<'a> = &'a dyn Fn(ObjectId, &ArrayInfo) -> std::result::Result<(VirtualArray, Treatment), String>;
 
-fn walked(file: &File, options: &Options, sink: &mut dyn Sink, make: Option<Make<'_>>) -> Result<Report> {
+fn walked(
+    file: &File,
+    options: &Options,
+    sink: &mut dyn Sink,
+    (make, alone): (Option<Make<'_>>, bool),
+) -> Result<Report> {
     let source = file.source();
     let mut scan = Scan {
         file,
         options,
         sink,
         make,
+        alone,
+        #[cfg(feature = "hdf5")]
+        unlimited: None,
         moved: moved(file).err(),
         report: Report::default(),
         rooted: false,
@@ -79,6 +97,11 @@ struct Scan<'a> {
     sink: &'a mut dyn Sink,
     /// How arrays are described, if not as references.
     make: Option<Make<'a>>,
+    /// Whether readers see the file by itself.
+    alone: bool,
+    /// The lengths of unlimited dimensions, once an array has one.
+    #[cfg(feature = "hdf5")]
+    unlimited: Option<Lengths>,
     /// Why ranges of the file would not have the bytes that its structures lead to.
     moved: Option<String>,
     report: Report,
@@ -161,7 +184,7 @@ impl Scan<'_> {
         let name = if path == "/" { "/data" } else { path };
         let made = nameable(name).and_then(|()| self.virtual_array(id, info));
         let made = made.and_then(|(array, treatment)| countable(&array.shape).map(|()| (array, treatment)));
-        let (mut array, treatment) = match made {
+        let (mut array, mut treatment) = match made {
             Ok(made) => made,
             Err(reason) => {
                 self.refuse(path, reason);
@@ -169,15 +192,94 @@ impl Scan<'_> {
             }
         };
         self.root(path)?;
+        let shape = self.continued(path, (id, info), (&mut array, &mut treatment));
         array.path = name.into();
         array.attributes = attributes::of(self.file, id, path, &mut self.report);
         if self.make.is_none() {
             attributes::mark_missing(&mut array);
+            self.without_marks((id, info), &shape, (&mut array, &mut treatment));
             self.tell(path, info, (&array, &treatment));
         }
         array.dimensions = self.dimensions((path, name), id, &array.shape);
         self.report.entries.push(Entry { path: path.into(), treatment });
         self.sink.array(&array)
+    }
+
+    /// Gives an array that is shorter than an unlimited dimension the length of the dimension, as netCDF shows it, and returns the
+    /// shape without dimensions that the type adds. Without a way to do so, the dimension gets another name.
+    #[cfg(feature = "hdf5")]
+    fn continued(
+        &mut self,
+        path: &str,
+        (id, info): (ObjectId, &ArrayInfo),
+        (array, treatment): (&mut VirtualArray, &mut Treatment),
+    ) -> Vec<u64> {
+        let own = info.shape.clone().unwrap_or_default();
+        let dataset =
+            sciformats::formats::hdf5::dataset(self.file.source(), id).and_then(std::result::Result::ok);
+        let Some(dataset) = dataset.filter(|dataset| self.alone && unlimited::grows(dataset)) else {
+            return own;
+        };
+        let file = self.file;
+        let lengths = self.unlimited.get_or_insert_with(|| Lengths::of(file));
+        let Some(shape) = lengths.shape(&dataset) else { return own };
+        let fill = crate::hdf5::fill(&dataset, info).ok();
+        let made = match (&*treatment, fill) {
+            (Treatment::Referenced { .. }, Some(fill)) => unlimited::longer(array, &shape, fill),
+            _ => None,
+        };
+        let note = "it is shorter than an unlimited dimension, and has fill values from its end on";
+        if let Some(made) = made {
+            *array = made;
+            self.note(path, note.into());
+            return shape;
+        }
+        match unlimited::inlined(self.file, id, info, (&shape, self.options.inline)) {
+            Ok((made, bytes)) => {
+                let reason = match &*treatment {
+                    Treatment::Inlined { reason, .. } => reason.clone(),
+                    _ => "its last chunk ends beyond it".into(),
+                };
+                (*array, *treatment) = (made, Treatment::Inlined { bytes, reason });
+                self.note(path, note.into());
+                shape
+            }
+            Err(_) => own,
+        }
+    }
+
+    #[cfg(not(feature = "hdf5"))]
+    fn continued(
+        &mut self,
+        _: &str,
+        (_, info): (ObjectId, &ArrayInfo),
+        _: (&mut VirtualArray, &mut Treatment),
+    ) -> Vec<u64> {
+        info.shape.clone().unwrap_or_default()
+    }
+
+    /// Inlines an array if its missing chunks have a value that is no mark of missing values, and that readers would take for one.
+    fn without_marks(
+        &self,
+        (id, info): (ObjectId, &ArrayInfo),
+        shape: &[u64],
+        (array, treatment): (&mut VirtualArray, &mut Treatment),
+    ) {
+        if !(self.alone && array.is_taken_for_a_mark() && matches!(treatment, Treatment::Referenced { .. })) {
+            return;
+        }
+        #[cfg(feature = "hdf5")]
+        if let Ok((mut made, bytes)) = unlimited::inlined(self.file, id, info, (shape, self.options.inline)) {
+            let reason = format!(
+                "readers would take the value {} of its missing chunks for a mark of missing values",
+                array.fill
+            );
+            made.path = std::mem::take(&mut array.path);
+            made.attributes = std::mem::take(&mut array.attributes);
+            attributes::mark_missing(&mut made);
+            (*array, *treatment) = (made, Treatment::Inlined { bytes, reason });
+        }
+        let _ = (id, info, shape);
     }
 
     fn note(&mut self, path: &str, what: String) {
@@ -192,7 +294,7 @@ impl Scan<'_> {
         if matches!(treatment, Treatment::Inlined { .. }) && crate::element::has_text_field(&info.element) {
             self.note(path, "the texts in its records are bytes of one width here".into());
         }
-        if !array.marked && !array.fill.is_null() && !array.fills_with_zeros() {
+        if array.is_taken_for_a_mark() {
             let what = format!(
                 "its missing chunks have the value {}, which readers of Zarr 2, such as xarray, take for a mark of missing values",
                 array.fill
@@ -257,7 +359,12 @@ impl Scan<'_> {
             let name = wanted.into_iter().chain(numbers).find(|name| {
                 let free = !names.contains(name);
                 let known = self.lengths.entry((group.into(), name.clone()));
-                free && *known.or_insert_with(|| scale(self.file, group, name).unwrap_or(length)) == length
+                #[cfg(feature = "hdf5")]
+                let lengths = self.unlimited.as_ref();
+                #[cfg(not(feature = "hdf5"))]
+                let lengths = None;
+                free && *known.or_insert_with(|| scale((self.file, lengths), group, name).unwrap_or(length))
+                    == length
             });
             if let (Some(wanted), Some(name)) = (named.get(axis).filter(|name| !name.is_empty()), &name)
                 && wanted != name
@@ -274,7 +381,7 @@ impl Scan<'_> {
 }
 
 /// Returns whether a dataset only declares a dimension of netCDF-4.
-fn is_only_a_dimension(file: &File, id: ObjectId) -> bool {
+pub(crate) fn is_only_a_dimension(file: &File, id: ObjectId) -> bool {
     #[cfg(feature = "hdf5")]
     if let Some(Ok(dataset)) = sciformats::formats::hdf5::dataset(file.source(), id) {
         const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
@@ -285,9 +392,17 @@ fn is_only_a_dimension(file: &File, id: ObjectId) -> bool {
     false
 }
 
+#[cfg(not(feature = "hdf5"))]
+type Lengths = ();
+
 /// Returns the length of the dimension that an array of a group has the name of.
-fn scale(file: &File, group: &str, name: &str) -> Option<u64> {
+fn scale((file, lengths): (&File, Option<&Lengths>), group: &str, name: &str) -> Option<u64> {
     let id = file.resolve(&format!("{group}/{name}")).ok()?;
+    #[cfg(feature = "hdf5")]
+    if let Some(length) = lengths.and_then(|lengths| lengths.of_scale(file, id)) {
+        return Some(length);
+    }
+    let _ = lengths;
     match file.source().object(id).ok()? {
         Object::Array(info) => match info.shape.as_deref() {
             Some([length]) => Some(*length),

@@ -95,7 +95,17 @@ fn missing_chunks_have_the_fill_value() {
         dataset.write_slab(&Slab::new(&[10], [Range::new(4, 4)]).unwrap(), &[1i32, 2, 3, 4]).unwrap();
         writer.dataset("none").shape([3]).fill(5i32).create::<i32>().unwrap();
     });
-    let (found, _) = collect(&file);
+    // Small ones are inlined, because readers would take the value for a mark of missing values.
+    let (found, report) = collect(&file);
+    let inlined = |entry: &sciformats_references::Entry| matches!(entry.treatment, Treatment::Inlined { .. });
+    assert!(report.entries.iter().all(inlined) && report.notes.is_empty(), "{report:?}");
+    let part = one(&found.arrays, "/part");
+    assert!(part.fill.is_null());
+    assert_eq!(assemble(&part, &bytes).unwrap(), bytes_of(&[7, 7, 7, 7, 1, 2, 3, 4, 7, 7]));
+    let mut options = sciformats_references::Options::new("a.h5");
+    options.inline = 0;
+    let (found, report) = support::collect_with(&file, &options);
+    assert_eq!(report.notes.len(), 2, "{report:?}");
     let part = one(&found.arrays, "/part");
     assert_eq!(part.fill, 7);
     let values = assemble(&part, &bytes).unwrap();
@@ -247,8 +257,10 @@ fn no_value_is_taken_for_a_mark_of_missing_values() {
     // Missing chunks are zeros, although another value marks what is missing.
     assert!(fill("other").is_null());
     assert_eq!(fill("marked"), -9);
-    assert_eq!(fill("five"), 5);
-    let (found, report) = collect(&file);
+    assert!(fill("five").is_null());
+    let mut options = sciformats_references::Options::new("a.h5");
+    options.inline = 8;
+    let (found, report) = support::collect_with(&file, &options);
     assert_eq!(one(&found.arrays, "/other").attributes["_FillValue"], -9);
     assert_eq!(report.notes.len(), 1);
     assert!(report.notes[0].0 == "/five" && report.notes[0].1.contains("the value 5"), "{:?}", report.notes);
@@ -304,6 +316,49 @@ fn dimensions_of_netcdf_without_a_variable_are_no_arrays() {
     assert_eq!(one(&found.arrays, "/time").dimensions, ["time"]);
     let told: Vec<&str> = report.notes.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(told, ["/a", "/bnds"], "{:?}", report.notes);
+}
+
+#[test]
+fn arrays_are_as_long_as_an_unlimited_dimension() {
+    let (file, bytes) = written(|writer| {
+        let time = writer.dataset("time").shape([5]).max_shape([None]).chunks([2]);
+        let time = time.write(&[0i32, 1, 2, 3, 4]).unwrap();
+        writer.make_scale(time, "time").unwrap();
+        let mut short = |name: &str, chunk: u64, rows: u64| {
+            let made = writer.dataset(name).shape([rows, 2]).max_shape([None, Some(2)]).chunks([chunk, 2]);
+            let values: Vec<i32> = (1..=2 * rows as i32).collect();
+            let made = made.fill(-9i32).attribute("_FillValue", -9i32).write(&values).unwrap();
+            writer.attach_scale(made, 0, time).unwrap();
+        };
+        short("aligned", 1, 3);
+        short("inside", 2, 3);
+        short("none", 2, 0);
+        short("whole", 2, 5);
+    });
+    let (found, report) = collect(&file);
+    for (path, rows) in [("/aligned", 3), ("/inside", 3), ("/none", 0), ("/whole", 5)] {
+        let array = one(&found.arrays, path);
+        assert_eq!((&array.shape[..], &array.dimensions[0][..]), (&[5, 2][..], "time"), "{path}");
+        assert_eq!((&array.fill, array.marked), (&(-9).into(), true), "{path}");
+        let expected = (0..10).map(|i| if i < 2 * rows { i + 1 } else { -9 });
+        let expected = bytes_of(&expected.collect::<Vec<i32>>());
+        let values = assemble(&array, &bytes).unwrap();
+        let filled = values.iter().zip(&expected).map(|(byte, filled)| byte.or(*filled));
+        assert_eq!(filled.collect::<Vec<_>>(), expected, "{path}");
+    }
+    let referenced = |path: &str| {
+        let entry = report.entries.iter().find(|entry| entry.path == path).unwrap();
+        matches!(entry.treatment, Treatment::Referenced { .. })
+    };
+    assert!(referenced("/aligned") && !referenced("/inside") && referenced("/whole"));
+    let told: Vec<&str> = report.notes.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(told, ["/aligned", "/inside", "/none"], "{:?}", report.notes);
+    // What is too large for that keeps its own length, and says so.
+    let mut options = sciformats_references::Options::new("a.h5");
+    options.inline = 0;
+    let (found, report) = support::collect_with(&file, &options);
+    assert_eq!(one(&found.arrays, "/inside").dimensions[0], "dim_3");
+    assert!(report.notes.iter().any(|(path, what)| path == "/inside" && what.contains("dim_3")));
 }
 
 #[test]

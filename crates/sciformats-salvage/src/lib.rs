@@ -3,6 +3,7 @@
 #![doc = include_str!("../README.md")]
 
 mod boxes;
+mod family;
 mod flips;
 mod hdf5;
 mod laid;
@@ -99,7 +100,7 @@ pub fn examine(path: impl AsRef<Path>, options: &Options) -> Result<Examination>
         return Ok(Examination { report, left: Left::Other(output), written: options.written });
     }
     let hint = path.extension().and_then(|extension| extension.to_str()).and_then(hinted);
-    examined(&Access::default().open(path)?, hint, options)
+    examined(&Access::default().open(path)?, (hint, Some(path)), options)
 }
 
 /// Does the same as [`examine`] for a file in any storage.
@@ -107,7 +108,7 @@ pub fn examine(path: impl AsRef<Path>, options: &Options) -> Result<Examination>
 /// # Errors
 /// Returns the errors of [`examine`].
 pub fn examine_storage(storage: &Arc<dyn ReadAt>, options: &Options) -> Result<Examination> {
-    examined(storage, None, options)
+    examined(storage, (None, None), options)
 }
 
 /// Returns the format that the extension of a name stands for.
@@ -135,7 +136,11 @@ fn format_of(storage: &dyn ReadAt, hint: Option<Format>) -> Result<Format> {
     Ok(found.or(hint).unwrap_or(Format::Hdf5))
 }
 
-fn examined(storage: &Arc<dyn ReadAt>, hint: Option<Format>, options: &Options) -> Result<Examination> {
+fn examined(
+    storage: &Arc<dyn ReadAt>,
+    (hint, path): (Option<Format>, Option<&Path>),
+    options: &Options,
+) -> Result<Examination> {
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
@@ -153,7 +158,14 @@ fn examined(storage: &Arc<dyn ReadAt>, hint: Option<Format>, options: &Options) 
         Format::Gsd => others::gsd::examine(storage, scan(None)?)?,
         Format::RawArray => others::rawarray::examine(storage, scan(None)?)?,
         Format::Hdf5 => {
-            let hdf5::Found { report, view } = hdf5::examine(storage, threads)?;
+            let family = family::of(path, storage)?;
+            let whole = family.as_ref().map_or(storage, |family| &family.storage);
+            let hdf5::Found { mut report, view } = hdf5::examine(whole, threads)?;
+            if let Some(cause) = family.and_then(|family| family.cause) {
+                // The length says nothing else.
+                report.causes.retain(|known| known.kind != "cut off");
+                report.causes.insert(0, cause);
+            }
             let overwritten = report.causes.iter().any(|cause| cause.kind == "overwritten head");
             if report.structures.is_empty() && overwritten {
                 // A file of ASDF without its head has blocks.

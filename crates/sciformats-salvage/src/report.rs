@@ -142,6 +142,10 @@ impl Report {
         let mut parents = BTreeSet::new();
         for object in &mut self.objects {
             for loss in losses.iter().filter(|loss| loss.path == object.path) {
+                if loss.is_of_storage() {
+                    object.reasons.push(loss.what.clone());
+                    continue;
+                }
                 let absent = loss.what == LEFT_OUT;
                 object.state = object.state.max(if absent { State::Lost } else { State::Partial });
                 if !object.reasons.contains(&loss.what) {

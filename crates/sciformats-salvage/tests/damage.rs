@@ -495,3 +495,96 @@ fn what_could_not_be_written_is_not_whole() {
     assert_eq!((state("/g/sparse"), state("/g")), (State::Lost, State::Partial), "{losses:?}");
     assert!(!report.is_sound());
 }
+
+#[test]
+fn saved_objects_are_stored_as_they_were() {
+    use hdf5_pure::structure::{CreationOrder, Layout};
+    for bound in [Bound::Earliest, Bound::LATEST] {
+        let mut file = Writer::in_memory(&CreateOptions::default().with_bound(bound)).unwrap();
+        let group = file.group("g").unwrap().id();
+        let mut properties = hdf5_pure::structure::CreationProperties::default();
+        properties.header_version = 2;
+        let mut links = hdf5_pure::structure::LinkProperties::default();
+        links.order = CreationOrder::Indexed;
+        properties.links = Some(links);
+        if bound != Bound::Earliest {
+            file.creation_properties(group, &properties).unwrap();
+        }
+        let big = hdf5_pure::Datatype::integer(true, 4).big_endian();
+        let kept = file.root().commit("kept", &big).unwrap();
+        for name in ["z", "a"] {
+            file.dataset(&format!("g/{name}")).committed(kept).shape([3]).create_encoded().unwrap();
+        }
+        let filters = hdf5_pure::filters::Filters::new().shuffle().deflate(7).fletcher32();
+        let zipped = file.dataset("zipped").datatype(big.clone()).shape([10, 6]).max_shape([None, Some(8)]);
+        let zipped = zipped.chunks([4, 6]).filters(filters).fill_raw(&[0, 0, 0, 7]).fill_time(1);
+        zipped.create_encoded().unwrap().write_all(&(0..60).collect::<Vec<i32>>()).unwrap();
+        let mut bytes = file.into_bytes().unwrap();
+        let opened = File::from_bytes(bytes.clone()).unwrap();
+        let old = opened.dataset("zipped").unwrap();
+        let chunk = old.chunks().unwrap().into_iter().nth(1).unwrap().unwrap();
+        let at = usize::try_from(chunk.address.0).unwrap() + 8;
+        bytes[at] ^= 0xff;
+        let found = examined(bytes);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("saved.h5");
+        let losses = found.write(&path).unwrap();
+        assert!(losses.iter().all(|loss| loss.path == "/zipped" && loss.lost.is_some()), "{losses:?}");
+        let saved = File::open(&path).unwrap();
+        let new = saved.dataset("zipped").unwrap();
+        assert_eq!((new.datatype(), new.dataspace()), (old.datatype(), old.dataspace()));
+        assert_eq!(new.filters().unwrap().filters, old.filters().unwrap().filters);
+        assert_eq!(new.fill_value().unwrap(), old.fill_value().unwrap());
+        let sides = |layout: &Layout| match layout {
+            Layout::Chunked(chunked) => Some(chunked.dimensions.clone()),
+            _ => None,
+        };
+        assert_eq!(sides(new.layout().unwrap()), Some(vec![4, 6]));
+        let expected: Vec<i32> = (0..60).map(|i| if (24..48).contains(&i) { 7 } else { i }).collect();
+        assert_eq!(new.read::<i32>().unwrap(), expected);
+        let of = |name: &str| saved.dataset(name).unwrap().committed().unwrap();
+        let committed = match saved.object("kept").unwrap() {
+            hdf5_pure::Node::Datatype(datatype) => datatype.address(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((of("g/z"), of("g/a")), (Some(committed), Some(committed)));
+        if bound != Bound::Earliest {
+            let links = saved.group("g").unwrap().links().unwrap();
+            let mut links: Vec<_> = links.into_iter().map(|link| link.unwrap()).collect();
+            links.sort_by_key(|link| link.creation_order.unwrap());
+            let names: Vec<_> = links.iter().map(|link| link.name.to_string()).collect();
+            assert_eq!(names, ["z", "a"]);
+        }
+    }
+}
+
+#[test]
+fn missing_members_of_a_family_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = sample(Bound::Earliest);
+    // The driver information block, to which the superblock of version 0 leads.
+    let at = bytes.len() as u64;
+    let size = (at + 24).next_multiple_of(4096);
+    bytes.extend([0, 0, 0, 0, 8, 0, 0, 0]); // version, reserved, size
+    bytes.extend(b"NCSAfami");
+    bytes.extend(size.to_le_bytes()); // of a member
+    bytes[48..56].copy_from_slice(&at.to_le_bytes());
+    bytes[40..48].copy_from_slice(&(3 * size).to_le_bytes()); // the end of the file
+    bytes.resize(3 * usize::try_from(size).unwrap(), 0);
+    let names: Vec<_> = (0..3).map(|number| folder.path().join(format!("run_{number:03}.h5"))).collect();
+    for (name, member) in names.iter().zip(bytes.chunks(usize::try_from(size).unwrap())) {
+        std::fs::write(name, member).unwrap();
+    }
+    let examine = || sciformats_salvage::examine(&names[0], &Options::default()).unwrap();
+    assert_eq!(examine().report().causes, []);
+    for (member, name) in [(2, "run_002.h5"), (1, "run_001.h5")] {
+        let held = std::fs::read(&names[member]).unwrap();
+        std::fs::remove_file(&names[member]).unwrap();
+        let found = examine();
+        let cause = &found.report().causes[0];
+        assert_eq!(cause.kind, "missing members");
+        assert!(cause.evidence.contains(name) && !cause.evidence.contains("run_000"), "{}", cause.evidence);
+        assert!(found.report().causes.iter().all(|cause| cause.kind != "cut off"));
+        std::fs::write(&names[member], held).unwrap();
+    }
+}

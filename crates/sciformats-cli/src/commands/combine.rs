@@ -21,7 +21,7 @@ use super::icechunk;
 use super::references::{local, tell, write};
 use crate::args::parse_size;
 use crate::failure::{Answer, Failure, Outcome, free};
-use crate::interrupt;
+use crate::interrupt::{self, Unfinished};
 use crate::session::Session;
 
 /// The arguments of `combine`.
@@ -175,7 +175,9 @@ fn as_hdf5(args: &Combine, session: &Session) -> Outcome<Report> {
         let refused: Vec<(&str, &String)> = refused.collect();
         // No array is lost by adding files.
         if let Some(before) = &before
-            && let Some((path, reason)) = refused.iter().find(|(path, _)| before.resolve(path).is_ok())
+            && let Some((path, reason)) = refused
+                .iter()
+                .find(|(path, _)| before.resolve(path).is_ok() && !is_only_a_dimension(before, path))
         {
             let problem = format!("cannot be added, because {path} would be lost: {reason}");
             return Err(failed(sciformats::Error::usage("files", problem)));
@@ -203,13 +205,9 @@ fn as_hdf5(args: &Combine, session: &Session) -> Outcome<Report> {
         (write.threads, write.limits) = (session.options().threads, session.options().limits);
         // What is refused is left out of the new file, except that dimensions of other arrays remain.
         let (mut without, mut dimensions) = (Vec::new(), Vec::new());
-        for (path, reason) in refused {
+        for (path, _) in refused {
             match dimension(template, path, &arrays).map_err(failed)? {
-                Some(Ok(kept)) => dimensions.push(kept),
-                Some(Err(())) => {
-                    let problem = format!("do not fit: {path} is the scale of a dimension, and {reason}");
-                    return Err(failed(sciformats::Error::usage("files", problem)));
-                }
+                Some(kept) => dimensions.push(kept),
                 None => without.push(path),
             }
         }
@@ -222,23 +220,20 @@ fn as_hdf5(args: &Combine, session: &Session) -> Outcome<Report> {
             return Ok(report);
         }
         joined.extend(dimensions.iter().cloned());
-        let name = args.output.file_name().unwrap_or_default().to_string_lossy();
-        let new = args.output.with_file_name(format!(".{name}.{}", std::process::id()));
-        let done = join(&new, &joined).and_then(|lost| {
-            cleaned(&new, &dimensions)?;
-            fs::rename(&new, &args.output).map_err(|error| sciformats::Error::io("write", error))?;
-            Ok(lost)
-        });
-        if done.is_err() {
-            let _ = fs::remove_file(&new);
-        }
-        let mut lost = done.map_err(failed)?;
+        let new = Unfinished::beside(&args.output).map_err(failed)?;
+        let mut lost = join(new.path(), &joined)
+            .and_then(|lost| cleaned(new.path(), &dimensions).map(|()| lost))
+            .map_err(failed)?;
+        new.finish().map_err(failed)?;
         // Scales no longer name what is left out.
         lost.retain(|loss| !loss.path.ends_with("@REFERENCE_LIST"));
         report.notes.extend(lost.into_iter().map(|loss| (loss.path, loss.what)));
         Ok(report)
     })
 }
+
+/// What the scale of a dimension says that is no variable.
+const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
 
 fn dataset(file: &File, path: &str) -> Option<Dataset> {
     let id = file.resolve(path).ok()?;
@@ -250,21 +245,27 @@ fn is_virtual(file: &File, path: &str) -> bool {
     dataset(file, path).is_some_and(|dataset| matches!(dataset.layout(), Ok(Layout::Virtual(_))))
 }
 
+/// Whether an array of a file only declares a dimension of netCDF.
+fn is_only_a_dimension(file: &File, path: &str) -> bool {
+    let name = dataset(file, path).and_then(|dataset| dataset.attr::<String>("NAME").ok().flatten());
+    name.is_some_and(|name| name.starts_with(NO_VARIABLE))
+}
+
 /// What stays of a coordinate that is left out, if other arrays have its dimension: numbers that mean nothing, as netCDF stores a
-/// dimension without a variable. `Err` if it does not have the form of such a dimension.
-fn dimension(file: &File, path: &str, arrays: &[Virtual]) -> sciformats::Result<Option<Result<Joined, ()>>> {
+/// dimension without a variable.
+fn dimension(file: &File, path: &str, arrays: &[Virtual]) -> sciformats::Result<Option<Joined>> {
     let Some(scale) = dataset(file, path) else { return Ok(None) };
     let Some(length) = length(file, &scale, arrays)? else { return Ok(None) };
+    let bytes = file.limits().memory("bytes of a dimension", length.saturating_mul(8))?; // a bound
     let real = file.array(path).is_ok_and(|array| array.info().element.is_real());
-    let values = usize::try_from(length).ok().filter(|_| real && scale.shape().len() == 1);
-    let kept = values.map(|length| vec![0.0; length]).map(|values| Joined {
+    Ok(Some(Joined {
         path: path.into(),
         axis: 0,
         parts: vec![(String::new(), length)],
         continued: false,
-        values: Some(values),
-    });
-    Ok(Some(kept.ok_or(())))
+        values: Some(vec![0.0; bytes / 8]),
+        plain: !real || scale.shape().len() != 1,
+    }))
 }
 
 /// The new length of the dimension that a scale belongs to; `None` if it belongs to none of the arrays.
@@ -308,7 +309,7 @@ fn cleaned(path: &Path, dimensions: &[Joined]) -> sciformats::Result<()> {
             }
         }
         let length: u64 = parts.iter().map(|(_, length)| length).sum();
-        let name = format!("This is a netCDF dimension but not a netCDF variable.{length:10}\0");
+        let name = format!("{NO_VARIABLE}.{length:10}\0");
         scale.attribute("NAME", FixedString(&name))?;
     }
     for array in file.arrays() {
@@ -336,7 +337,8 @@ fn shows(array: &Virtual, stored: &[String], continued: bool) -> Option<Joined> 
     // The lengths of an existing output come first.
     let lengths = lengths.iter().skip(usize::from(continued));
     let parts = stored.iter().cloned().zip(lengths.copied()).collect();
-    Some(Joined { path: array.path.clone(), axis: *axis, parts, continued, values: array.values.clone() })
+    let (path, values) = (array.path.clone(), array.values.clone());
+    Some(Joined { path, axis: *axis, parts, continued, values, plain: false })
 }
 
 /// The name of a file as a file in the folder of `output` stores it: relative if it is in that folder or below it.

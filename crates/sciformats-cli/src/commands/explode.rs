@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use sciformats::Format;
 use sciformats::asdf_core::{Document, OpenOptions};
+use sciformats::{Error, Format};
 
 use crate::args::InOut;
 use crate::failure::{Answer, Failure, Outcome, free};
+use crate::interrupt::NewFolder;
 use crate::look;
 use crate::output::{is_stdout, through_file};
 use crate::session::Session;
@@ -21,7 +22,19 @@ pub(super) fn explode(args: &InOut, session: &Session) -> Outcome {
     for number in 0..document.block_count() {
         free(&target.with_file_name(format!("{stem}{number:04}.asdf")), args.force)?;
     }
-    let parts = document.explode(&target).map_err(|error| Failure::unwritten(&target, &error))?;
+    let unwritten = |error: &Error| Failure::unwritten(&target, error);
+    let name =
+        PathBuf::from(target.file_name().ok_or_else(|| Failure::Usage("OUT has no file name".into()))?);
+    // All files take their places when the last one is complete, the tree after the blocks that it names.
+    let new = NewFolder::beside(&target).map_err(|error| unwritten(&error))?;
+    let parts = document.explode(new.path().join(&name)).map_err(|error| unwritten(&error))?;
+    let names = parts.iter().filter_map(|part| part.file_name()).map(PathBuf::from);
+    let names: Vec<PathBuf> = names.chain([name]).collect();
+    let folder = target.parent().unwrap_or(Path::new("")).to_path_buf();
+    let placed = new.finish_files(&names, &folder);
+    placed.map_err(|error| Failure::Unwritten(target.clone(), error.to_string()))?;
+    let parts: Vec<PathBuf> =
+        parts.iter().filter_map(|part| part.file_name()).map(|name| target.with_file_name(name)).collect();
     let mut out = session.text();
     if session.json {
         let paths = std::iter::once(&target).chain(&parts).map(|path| path.display().to_string());

@@ -1,9 +1,9 @@
 //! Icechunk repositories as outputs: another program makes them of a stream of references.
 
 use std::fs;
-use std::io::BufWriter;
+use std::io::{BufWriter, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::UNIX_EPOCH;
 
 use sciformats::{File, Result};
@@ -12,6 +12,7 @@ use sciformats_references::{Entry, Report, Sink};
 
 use super::references::folder;
 use crate::failure::{Failure, Outcome};
+use crate::interrupt::Helper;
 
 /// The program that makes them. It is built by itself, because it needs a newer compiler.
 const PROGRAM: &str = "sciformats-icechunk";
@@ -54,7 +55,7 @@ pub(super) fn write(
         let child = command
             .spawn()
             .map_err(|error| unwritten(format!("{} cannot be started: {error}", program.display())))?;
-        let mut running = Running(Some(child));
+        let running = Running(Helper::new(child));
         let passed = running.pass(&files, make);
         // The input is closed now: the program ends.
         let (success, said) = running.end().map_err(|error| unwritten(error.to_string()))?;
@@ -71,16 +72,16 @@ pub(super) fn write(
 }
 
 /// A program that is running, and is ended if it is dropped.
-struct Running(Option<Child>);
+struct Running(Helper);
 
 impl Running {
     /// Passes references to the program, and closes its input.
     fn pass(
-        &mut self,
+        &self,
         files: &[Located],
         make: impl FnOnce(&mut dyn Sink) -> Result<Report>,
     ) -> Result<(Report, Vec<Entry>)> {
-        let input = self.0.as_mut().and_then(|child| child.stdin.take());
+        let input = self.0.input();
         let input = input.ok_or_else(|| sciformats::Error::internal("the program has no input"))?;
         let mut input = BufWriter::with_capacity(1 << 16, input);
         let mut writer = Writer::new(&mut input, files)?;
@@ -89,23 +90,22 @@ impl Running {
     }
 
     /// Waits for the end of the program. Returns whether it succeeded, and what it said.
-    fn end(&mut self) -> std::io::Result<(bool, String)> {
-        let Some(child) = self.0.take() else { return Ok((false, String::new())) };
-        let done = child.wait_with_output()?;
-        let said = String::from_utf8_lossy(&done.stderr);
+    fn end(&self) -> std::io::Result<(bool, String)> {
+        let mut said = Vec::new();
+        if let Some(mut told) = self.0.told() {
+            told.read_to_end(&mut said)?;
+        }
+        let status = self.0.end()?;
+        let said = String::from_utf8_lossy(&said);
         let said = said.trim().trim_start_matches(PROGRAM).trim_start_matches(": ");
-        let said =
-            if said.is_empty() { format!("{PROGRAM} ended with {}", done.status) } else { said.to_owned() };
-        Ok((done.status.success(), said))
+        let said = if said.is_empty() { format!("{PROGRAM} ended with {status}") } else { said.to_owned() };
+        Ok((status.success(), said))
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.0.kill();
     }
 }
 

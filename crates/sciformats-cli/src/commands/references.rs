@@ -1,18 +1,21 @@
 //! `references`: writes references to the arrays of a file, for readers of Zarr.
 
-use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use sciformats::storage::{Durability, Replacement};
 use sciformats::{File, WriteAt};
-use sciformats_references::{Options, Report, Sink, Treatment, kerchunk, parquet, scan};
+use sciformats_references::{Options, Report, Sink, Treatment, VirtualArray, kerchunk, parquet, scan};
+use serde_json::{Map, Value};
 
 use super::icechunk;
 use super::json::JsonObject;
 use crate::args::parse_size;
 use crate::failure::{Answer, Failure, Outcome, free};
+use crate::interrupt::{self, NewFolder};
 use crate::look;
 use crate::session::Session;
 
@@ -71,16 +74,28 @@ pub(super) fn write(
         sciformats::Error::Usage { .. } => Failure::Usage(error.to_string()),
         error => Failure::unwritten(output, &error),
     };
+    let mut groups = 0u64;
+    let make =
+        |sink: &mut dyn Sink| make(&mut Stopping { sink, asked: interrupt::asked(), groups: &mut groups });
     if let Some(folder) = icechunk::repository(output) {
         return icechunk::write(folder, urls, tag, make);
     }
     if output.extension().is_some_and(|end| end == "parquet" || end == "parq") {
-        return folder(output, ".zmetadata", |new| {
+        let mut report = folder(output, ".zmetadata", |new| {
             let mut writer = parquet::Writer::new(new, urls, parquet::RECORD_SIZE).map_err(failed)?;
             let report = make(&mut writer).map_err(failed)?;
             writer.finish().map_err(failed)?;
             Ok(report)
-        });
+        })?;
+        if groups > 1 {
+            let protocol =
+                urls.first().and_then(|url| url.split_once("://")).map_or("file", |(protocol, _)| protocol);
+            let what = format!(
+                "fsspec opens Parquet files of several groups with remote_protocol={protocol:?} only"
+            );
+            report.notes.push(("/".into(), what));
+        }
+        return Ok(report);
     }
     let target = Replacement::create(output).map_err(failed)?;
     let mut out = BufWriter::with_capacity(BUFFER, Output { target, at: 0 });
@@ -100,27 +115,46 @@ pub(super) fn folder(
     mark: &str,
     fill: impl FnOnce(&Path) -> Outcome<Report>,
 ) -> Outcome<Report> {
-    let unwritten = |error: io::Error| Failure::Unwritten(output.to_owned(), error.to_string());
     if output.exists() && !output.join(mark).is_file() {
         return Err(Failure::Unwritten(
             output.to_owned(),
             format!("it exists, and is no folder with {mark}"),
         ));
     }
-    let name = output.file_name().unwrap_or_default().to_string_lossy();
-    let new = output.with_file_name(format!(".{name}.{}", std::process::id()));
-    fs::create_dir(&new).map_err(unwritten)?;
-    let done = fill(&new).and_then(|report| {
-        if output.exists() {
-            fs::remove_dir_all(output).map_err(unwritten)?;
+    let new = NewFolder::beside(output).map_err(|error| Failure::unwritten(output, &error))?;
+    let report = fill(new.path())?;
+    new.finish(output).map_err(|error| Failure::Unwritten(output.to_owned(), error.to_string()))?;
+    Ok(report)
+}
+
+/// A sink that ends the scan after a Ctrl-C.
+struct Stopping<'a> {
+    sink: &'a mut dyn Sink,
+    asked: Arc<AtomicBool>,
+    /// How many groups have passed.
+    groups: &'a mut u64,
+}
+
+impl Stopping<'_> {
+    fn go_on(&self) -> sciformats::Result<()> {
+        match self.asked.load(Ordering::Relaxed) {
+            true => Err(sciformats::Error::io("write", io::ErrorKind::Interrupted.into())),
+            false => Ok(()),
         }
-        fs::rename(&new, output).map_err(unwritten)?;
-        Ok(report)
-    });
-    if done.is_err() {
-        let _ = fs::remove_dir_all(&new);
     }
-    done
+}
+
+impl Sink for Stopping<'_> {
+    fn group(&mut self, path: &str, attributes: &Map<String, Value>) -> sciformats::Result<()> {
+        self.go_on()?;
+        *self.groups = self.groups.saturating_add(1); // a bound: it is only compared with 1
+        self.sink.group(path, attributes)
+    }
+
+    fn array(&mut self, array: &VirtualArray) -> sciformats::Result<()> {
+        self.go_on()?;
+        self.sink.array(array)
+    }
 }
 
 /// Returns the URL of a file: its absolute path, or that by which it was opened.

@@ -6,12 +6,14 @@ use std::io::Write;
 use sciformats::{AttributeValue, Datum, Decoder, ElementType, Error, Format, Name};
 use sciformats_convert::sink::{self, Elements, Fit, Handle, New, Place, Rules};
 use sciformats_references::zarr::{self, Node, Store, StoredArray, WriteOptions};
-use sciformats_references::{Report, Treatment};
-use serde_json::Value;
+use sciformats_references::{Entry, Report, Treatment};
+use serde_json::{Value, json};
 
 use super::convert::args::{Convert, Shape};
+use super::json::JsonObject;
 use super::references::folder;
 use crate::failure::{Answer, Failure, Outcome, free};
+use crate::interrupt;
 use crate::look;
 use crate::session::Session;
 
@@ -49,6 +51,7 @@ fn write(args: &Convert, session: &Session) -> Outcome {
         shards: shape(&args.shards),
         filter: args.storage.filter.clone(),
         level: args.storage.level,
+        cancel: Some(interrupt::asked()),
     };
     let file = session.open_whole(input)?;
     let report = folder(output, "zarr.json", |new| {
@@ -65,7 +68,9 @@ fn write(args: &Convert, session: &Session) -> Outcome {
         }
         Ok(report)
     })?;
-    tell(args, report.entries.len(), &losses(&report), session)?;
+    let written = |entry: &&Entry| matches!(entry.treatment, Treatment::Referenced { .. });
+    let arrays = report.entries.iter().filter(written).count();
+    tell(args, arrays, (&losses(&report), &report.notes), session)?;
     Ok(Answer::of(true))
 }
 
@@ -80,17 +85,32 @@ fn losses(report: &Report) -> Vec<String> {
         .collect()
 }
 
-fn tell(args: &Convert, objects: usize, lost: &[String], session: &Session) -> Outcome<()> {
-    if session.quiet {
-        return Ok(());
-    }
-    let mut out = session.text();
-    for line in lost {
-        writeln!(out, "  lost  {}", look::safe(line))?;
-    }
+/// Tells what was written, what is lost, and what readers see in another way.
+fn tell(
+    args: &Convert,
+    written: usize,
+    (lost, notes): (&[String], &[(String, String)]),
+    session: &Session,
+) -> Outcome<()> {
     let (input, output) = (args.files.input.display().to_string(), args.files.output.display().to_string());
-    let written = objects.saturating_sub(lost.len()); // a bound: attributes are losses too
-    writeln!(out, "{} -> {}: {written} arrays", look::safe(&input), look::safe(&output))?;
+    let mut out = session.text();
+    if session.json {
+        let mut line = JsonObject::new();
+        line.value("file", output.as_str()).value("arrays", written as u64);
+        let list = |texts: Vec<Value>| Value::Array(texts).to_string();
+        line.raw("losses", &list(lost.iter().map(|loss| loss.as_str().into()).collect()));
+        let notes = notes.iter().map(|(path, note)| json!({"path": path, "note": note}));
+        line.raw("notes", &list(notes.collect()));
+        writeln!(out, "{}", line.finish())?;
+    } else if !session.quiet {
+        for line in lost {
+            writeln!(out, "  lost  {}", look::safe(line))?;
+        }
+        for (path, note) in notes {
+            writeln!(out, "  note  {}", look::safe(&format!("{path}: {note}")))?;
+        }
+        writeln!(out, "{} -> {}: {written} arrays", look::safe(&input), look::safe(&output))?;
+    }
     out.flush()?;
     Ok(())
 }
@@ -178,8 +198,9 @@ fn read(args: &Convert, session: &Session) -> Outcome {
         return Err(Failure::refused(input, &Error::unsupported(what)));
     }
     session.watched("converting", &[], || sink.finish()).map_err(failed)?;
-    let arrays = store.nodes.iter().filter(|node| node.array.is_some()).count();
-    tell(args, arrays, &lost, session)?;
+    let written = |node: &&Node| matches!(node.array, Some(Ok(_))) && groups.contains_key(node.path.as_str());
+    let arrays = store.nodes.iter().filter(written).count();
+    tell(args, arrays, (&lost, &[]), session)?;
     Ok(Answer::of(true))
 }
 

@@ -239,6 +239,10 @@ impl Plan {
     /// Those of [`sink`] that concern the whole file; `Io` of the kind `Interrupted` if it was cancelled.
     pub fn rescue(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<Vec<Loss>> {
         self.rescue.go_on();
+        #[cfg(feature = "hdf5")]
+        if let Some(losses) = self.rescued_as_stored(path.as_ref(), options)? {
+            return Ok(losses);
+        }
         self.put(path.as_ref(), options, true)?;
         Ok(self.rescue.take())
     }
@@ -287,7 +291,49 @@ impl Plan {
         self.unreached.as_ref().map(|(path, error)| (path.as_str(), error))
     }
 
+    /// Rescues an HDF5 file into another one that stores every object as it was, as far as this can be read; `None` if the new file
+    /// is another one, or could not be so.
+    #[cfg(feature = "hdf5")]
+    fn rescued_as_stored(&self, path: &Path, options: &WriteOptions) -> Result<Option<Vec<Loss>>> {
+        let view = self.tree.source().as_any().and_then(|any| any.downcast_ref::<view::View>());
+        let file =
+            view.filter(|_| self.target == Format::Hdf5).and_then(|view| crate::repack::opened(&view.origin));
+        let Some(file) = file else { return Ok(None) };
+        let bounds: &[&str] = match (&options.bound, file.superblock().version) {
+            (Some(_), _) => &[""],
+            (None, 0 | 1) => &["earliest", "2.0"],
+            (None, 2) => &["1.8", "2.0"],
+            (None, _) => &["1.10", "2.0"],
+        };
+        for bound in bounds {
+            let bound = options.bound.clone().unwrap_or_else(|| (*bound).to_owned());
+            let options = WriteOptions { bound: Some(bound), ..options.clone() };
+            match self.put_like(path, &options, true, Some(file.clone())) {
+                // An object needs structures that older programs do not know.
+                Err(Error::Usage { argument: "bound", .. }) => self.rescue.forget(),
+                done => return done.map(|()| Some(self.rescue.take())),
+            }
+        }
+        Ok(None)
+    }
+
     fn put(&self, path: &Path, options: &WriteOptions, rescue: bool) -> Result<()> {
+        self.put_like(
+            path,
+            options,
+            rescue,
+            #[cfg(feature = "hdf5")]
+            None,
+        )
+    }
+
+    fn put_like(
+        &self,
+        path: &Path,
+        options: &WriteOptions,
+        rescue: bool,
+        #[cfg(feature = "hdf5")] like: Option<hdf5_pure::File>,
+    ) -> Result<()> {
         let mut options = options.clone();
         options.facts.extend(self.facts.iter().cloned());
         options.metadata.extend_from_slice(&self.metadata);
@@ -297,6 +343,8 @@ impl Plan {
             handles: HashMap::new(),
             unfolding: self.tree.writing(),
             rescue: rescue.then_some(&*self.rescue),
+            #[cfg(feature = "hdf5")]
+            like,
         };
         writing.all()?;
         // Nothing is written that is partly old and partly new.

@@ -29,7 +29,21 @@ pub struct Loss {
     pub lost: Option<Lost>,
 }
 
+/// What is said of an object that does not keep how it was stored.
+const STORED: &str = "is stored without";
+
 impl Loss {
+    /// Creates the loss for an object that is whole, but does not keep everything of how it was stored.
+    #[cfg(feature = "hdf5")]
+    pub(crate) fn of_storage(path: String, lost: &[String]) -> Self {
+        Self { path, what: format!("{STORED} {}", lost.join(", ")), lost: None }
+    }
+
+    /// Returns whether nothing of an object itself is lost, but only how it was stored.
+    pub fn is_of_storage(&self) -> bool {
+        self.lost.is_none() && self.what.starts_with(STORED)
+    }
+
     /// Creates the loss for references to objects that the target does not have.
     pub(crate) fn of_references(path: String, count: u64) -> Self {
         let references = if count == 1 { "a reference".into() } else { format!("{count} references") };

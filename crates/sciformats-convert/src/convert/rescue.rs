@@ -98,6 +98,14 @@ impl Rescue {
         self.state().unread.clone()
     }
 
+    /// Forgets all losses, because everything is read again.
+    #[cfg(feature = "hdf5")]
+    pub(super) fn forget(&self) {
+        let mut state = self.state();
+        let known = std::mem::take(&mut state.known);
+        *state = State { known, ..State::default() };
+    }
+
     /// Returns the losses since the last call.
     pub(super) fn take(&self) -> Vec<Loss> {
         let mut state = self.state();

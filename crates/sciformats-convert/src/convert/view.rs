@@ -1,5 +1,6 @@
 //! The tree as the target will hold it: a source whose elements come from another file.
 
+use std::any::Any;
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -166,6 +167,10 @@ fn rows(shape: &[u64], slab: &Slab) -> Result<Slab> {
 }
 
 impl Source for View {
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
     fn format(&self) -> Format {
         self.format
     }

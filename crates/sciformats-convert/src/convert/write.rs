@@ -3,8 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+#[cfg(feature = "hdf5")]
+use sciformats::Attribute;
 use sciformats::model::ObjectId;
 use sciformats::options::Unfolding;
+use sciformats::source::Member;
 use sciformats::{Error, File, Object, Result, Target};
 
 use super::Loss;
@@ -19,6 +22,9 @@ pub(super) struct Writing<'a> {
     pub(super) unfolding: Unfolding,
     /// Records what cannot be written, if writing continues after that.
     pub(super) rescue: Option<&'a Rescue>,
+    /// The HDF5 file that an HDF5 file is rescued from: its objects are stored as they were.
+    #[cfg(feature = "hdf5")]
+    pub(super) like: Option<hdf5_pure::File>,
 }
 
 /// A group whose members have not been written yet.
@@ -39,8 +45,8 @@ impl Writing<'_> {
         while !groups.is_empty() {
             let mut deeper = Vec::new();
             for group in groups {
-                for member in tree.source().members(group.id)? {
-                    let member = member?;
+                let members = tree.source().members(group.id)?.collect::<Result<Vec<_>>>()?;
+                for member in self.in_order(&group.path, members) {
                     let path = sciformats::walk::join(&group.path, &member.name);
                     let place = Place::In(group.handle, &member.name);
                     deeper.extend(self.member(place, (&path, &member.target))?);
@@ -82,8 +88,69 @@ impl Writing<'_> {
         Ok(None)
     }
 
+    /// Returns members in the order in which they were created, if that is known.
+    fn in_order(&self, path: &str, mut members: Vec<Member>) -> Vec<Member> {
+        #[cfg(feature = "hdf5")]
+        if let Some(links) = self.like.as_ref().and_then(|file| file.group(path).ok()?.links().ok()) {
+            let orders: HashMap<Vec<u8>, u64> = links
+                .into_iter()
+                .flatten()
+                .filter_map(|link| {
+                    Some((link.name.as_bytes().to_vec(), link.creation_order?.try_into().ok()?))
+                })
+                .collect();
+            members.sort_by_key(|member| orders.get(member.name.as_bytes()).copied());
+        }
+        let _ = path;
+        members
+    }
+
+    /// Tells the sink how the next object is stored in the file that it comes from, if that is known.
+    #[cfg(feature = "hdf5")]
+    fn like(&mut self, path: &str) -> Option<hdf5_pure::Address> {
+        let file = self.like.as_ref()?;
+        let address = match file.object(path).ok()? {
+            hdf5_pure::Node::Group(group) => group.address(),
+            hdf5_pure::Node::Dataset(dataset) => dataset.address(),
+            hdf5_pure::Node::Datatype(datatype) => datatype.address(),
+        };
+        self.sink.like(file, address);
+        Some(address)
+    }
+
+    /// Returns attributes in the order in which they were created, if that is known.
+    #[cfg(feature = "hdf5")]
+    fn attributes_in_order(
+        &self,
+        of: Option<hdf5_pure::Address>,
+        mut attributes: Vec<Attribute>,
+    ) -> Vec<Attribute> {
+        let file = self.like.as_ref().filter(|_| attributes.len() > 1);
+        if let Some(stored) = file.zip(of).and_then(|(file, address)| file.attributes_at(address).ok()) {
+            let orders: HashMap<Vec<u8>, u64> = stored
+                .iter()
+                .filter_map(|stored| {
+                    Some((stored.name()?.as_bytes().to_vec(), stored.creation_order()?.into()))
+                })
+                .collect();
+            attributes.sort_by_key(|attribute| orders.get(attribute.name.as_bytes()).copied());
+        }
+        attributes
+    }
+
+    /// Reports what an object does not keep of how it was stored.
+    #[cfg(feature = "hdf5")]
+    fn unlike(&mut self, path: &str) {
+        let lost = self.sink.unlike();
+        if let (Some(rescue), false) = (self.rescue, lost.is_empty()) {
+            rescue.lose(Loss::of_storage(path.into(), &lost));
+        }
+    }
+
     fn object(&mut self, place: Place<'_>, (path, id): (&str, ObjectId)) -> Result<Option<Open>> {
         let object = self.tree.source().object(id)?;
+        #[cfg(feature = "hdf5")]
+        let like = self.like(path);
         let added = match &object {
             Object::Group => self.sink.add(place, New::Group),
             Object::Array(info) => {
@@ -97,12 +164,16 @@ impl Writing<'_> {
             Object::Value(value) => self.sink.add(place, New::Value(value)),
             Object::Damaged { .. } => return Ok(None),
         };
+        #[cfg(feature = "hdf5")]
+        self.unlike(path);
         let Some(handle) = self.kept(path, added)? else { return Ok(None) };
         if self.tree.source().may_be_shared(id) {
             self.handles.insert(id, handle);
         }
-        for attribute in self.tree.source().attributes(id)? {
-            let attribute = attribute?;
+        let attributes = self.tree.source().attributes(id)?.collect::<Result<Vec<_>>>()?;
+        #[cfg(feature = "hdf5")]
+        let attributes = self.attributes_in_order(like, attributes);
+        for attribute in attributes {
             let path = format!("{path}@{}", attribute.name.shown());
             let added =
                 attribute.value.and_then(|value| self.sink.attribute(handle, &attribute.name, &value));

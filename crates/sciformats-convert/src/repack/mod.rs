@@ -15,9 +15,9 @@ mod hdf5;
 mod plain;
 
 #[cfg(feature = "hdf5")]
-pub(crate) use hdf5::Rounder;
-#[cfg(feature = "hdf5")]
 pub use hdf5::{ChunkSupplier, CopyOptions, Hollow, Joined, PutChunk, WantedChunks};
+#[cfg(feature = "hdf5")]
+pub(crate) use hdf5::{Kept, Rounder, Stored, extents, opened};
 
 use std::path::Path;
 use std::sync::Arc;
@@ -245,7 +245,7 @@ pub fn rewrite_supplied(
 /// #     made.finish()?;
 /// # }
 /// let parts = vec![("monday.h5".to_owned(), 2), ("tuesday.h5".to_owned(), 2)];
-/// let joined = Joined { path: "/t".into(), axis: 0, parts, continued: false, values: None };
+/// let joined = Joined { path: "/t".into(), axis: 0, parts, continued: false, values: None, plain: false };
 /// let (monday, week) = (dir.path().join("monday.h5"), dir.path().join("week.h5"));
 /// join(&sciformats::open(&monday)?, &week, (&[joined], &[]), &Default::default(), None)?;
 /// assert_eq!(sciformats::open(&week)?.array("/t")?.read::<f64>()?, [281.5, 282.0, 280.0, 280.5]);

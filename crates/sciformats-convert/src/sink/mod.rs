@@ -348,6 +348,18 @@ pub enum New<'a> {
 /// # Ok::<(), sciformats::Error>(())
 /// ```
 pub trait Sink {
+    /// Says that the next object is the one at `address` of an HDF5 file. A new HDF5 file stores it in the same way, as far as it can.
+    #[cfg(feature = "hdf5")]
+    fn like(&mut self, file: &hdf5_pure::File, address: hdf5_pure::Address) {
+        let _ = (file, address);
+    }
+
+    /// Returns what the last object does not keep of how the one that it is [like](Self::like) is stored.
+    #[cfg(feature = "hdf5")]
+    fn unlike(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Adds an object.
     ///
     /// # Errors
@@ -420,7 +432,7 @@ fn refused(format: Format, what: impl std::fmt::Display) -> Error {
 /// The largest number of bytes of a chunk whose shape is taken from the source, because a whole chunk is in memory while it is
 /// written.
 #[cfg(any(feature = "blosc2", feature = "hdf5"))]
-const CHUNK: u64 = 32 << 20;
+pub(crate) const CHUNK: u64 = 32 << 20;
 
 /// Returns the shape of the source's chunks, if it has any. Its sides are halved, the slowest dimension first, until a chunk is
 /// small enough. In the source, a large chunk may consist of a single repeated value.

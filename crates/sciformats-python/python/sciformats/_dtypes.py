@@ -14,6 +14,31 @@ from sciformats.errors import LimitExceeded
 Element = tuple[Any, ...]
 
 
+def with_times(element: Element, descr: Any) -> Element:
+    """Return an element type in which the integers are dates and time spans that NumPy's own description says are stored.
+
+    ``descr`` is a text such as ``<M8[s]``, or a list of fields.
+    """
+    word, *rest = element
+    if isinstance(descr, list):
+        if word != "compound":
+            return element
+        # Fields without a name are padding, which is not among the fields.
+        named = [field for field in descr if (field[0][1] if isinstance(field[0], tuple) else field[0])]
+        fields = [(name, _with_times(of, field)) for (name, of), field in zip(rest[0], named)]
+        return ("compound", fields)
+    if isinstance(descr, tuple):
+        return ("array", with_times(rest[0], descr[0]), *rest[1:]) if word == "array" else element
+    if word == "int" and np.dtype(descr).kind in "mM":
+        return ("time64", np.dtype(descr).newbyteorder("<").str)
+    return element
+
+
+def _with_times(element: Element, field: tuple[Any, ...]) -> Element:
+    _, descr, *shape = field
+    return with_times(element, (descr, shape[0]) if shape else descr)
+
+
 def dtype_of(element: Element) -> np.dtype[Any]:
     """Return NumPy's type for an element type, as the Rust part describes it.
 
@@ -35,6 +60,9 @@ def dtype_of(element: Element) -> np.dtype[Any]:
 def _fixed(word: str, rest: list[Any]) -> np.dtype[Any]:
     if word in ("int", "uint", "bits", "time") and rest[0] in (1, 2, 4, 8):
         return np.dtype(f"<{'i' if word == 'int' else 'u'}{rest[0]}")
+    if word == "time64":
+        time: np.dtype[Any] = np.dtype(rest[0])
+        return time
     if word == "float":
         return np.dtype(f"<f{rest[0]}")
     if word == "bfloat16":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 import os
@@ -317,6 +318,9 @@ class Array:
         self._number = number
         self._raw = raw
         self._element = raw.element
+        if file.format == "npy" and "dtype" in (facts := raw.facts()):
+            # Dates and time spans are integers in the files of other formats.
+            self._element = _dtypes.with_times(raw.element, ast.literal_eval(facts["dtype"]))
         self.path = path
         #: NumPy's type of an element, which is ``object`` for texts and sequences.
         self.dtype: np.dtype[Any] = _dtypes.dtype_of(self._element)

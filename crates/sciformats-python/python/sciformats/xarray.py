@@ -24,6 +24,7 @@ from xarray.core.utils import FrozenDict
 import sciformats
 from sciformats import _netcdf, h5
 from sciformats._xarray_write import write
+from sciformats.errors import NotSupported
 
 #: The first bytes of the formats. An HDF5 file may begin later, which is only known after opening it.
 _SIGNATURES = (b"\x89HDF\r\n\x1a\n", b"#ASDF", b"\x93NUMPY", b"rawarray", b"\x9e\xa8b2frame", b"\xdfe" * 4)
@@ -57,10 +58,36 @@ class SciformatsArray(BackendArray):
             found = np.asarray(self._source.oindex(key))
         if self.dtype.kind == "O" and found.dtype.kind == "O":
             return _texts(found)
+        if found.dtype.kind in "mM" and self.dtype.kind in "mM":
+            return _times(found, self.dtype)
         return found.astype(self.dtype, copy=False)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         return ("sciformats.xarray", *self._source.__dask_tokenize__())
+
+
+def _known_time(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type with the unit in which xarray has dates and time spans; spans without a unit are integers."""
+    unit, _ = np.datetime_data(dtype)
+    if unit == "generic":
+        return np.dtype("<i8")
+    if unit not in ("s", "ms", "us", "ns"):
+        unit = "ns" if unit in ("ps", "fs", "as") else "s"
+    return np.dtype(f"<{dtype.kind}8[{unit}]")
+
+
+def _times(found: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return dates or time spans in another unit.
+
+    Raises
+    ------
+    NotSupported
+        If the unit does not have one of them.
+    """
+    converted = found.astype(dtype)
+    if not np.array_equal(converted.astype(found.dtype).view("<i8"), found.view("<i8")):
+        raise NotSupported(f"elements of type {found.dtype} are not whole numbers of the units that xarray has")
+    return converted
 
 
 def _padded(dataset: h5.Dataset, shape: tuple[int, ...], key: tuple[Any, ...]) -> np.ndarray[Any, Any]:
@@ -307,6 +334,8 @@ def _plain_variable(array: sciformats.Array, name: str) -> Variable:
         dtype, shape = base, shape + inner
     if dict(dtype.metadata or {}).get("vlen") is str:
         dtype = _TEXT
+    if dtype.kind in "mM":
+        dtype = _known_time(dtype)
     dims = tuple(f"{name}_dim_{axis}" for axis in range(len(shape)))
     encoding: dict[str, Any] = {"source": array.file.filename, "dtype": dtype}
     if array.chunks:

@@ -13,7 +13,7 @@ use super::{Along, Existing, Open, Part, axis, is_coordinate, steps};
 use crate::chunks::Place;
 use crate::inline;
 use crate::model::{Options, Report, Sink, VirtualArray};
-use crate::scan::{nested_path, scan};
+use crate::scan::{nested_path, parts};
 
 /// The largest array without the dimension that is compared element by element, in bytes.
 const COMPARED: u64 = 256 << 20;
@@ -188,7 +188,7 @@ fn one<'a>(
     known: &BTreeMap<String, Vec<u8>>,
 ) -> Result<Scanned<'a>> {
     let mut found = Collected::default();
-    let told = scan(file, options, &mut found)?;
+    let told = parts(file, options, &mut found)?;
     let name = shelf.name(number);
     if let Some(steps) = along.steps {
         steps::set(&mut found, steps, (number, name), along.name)?;

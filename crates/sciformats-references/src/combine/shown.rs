@@ -14,7 +14,7 @@ use crate::attributes;
 use crate::chunks::Chunks;
 use crate::element;
 use crate::model::{Entry, Report, Treatment, VirtualArray};
-use crate::scan::named_dimensions;
+use crate::scan::{is_only_a_dimension, named_dimensions};
 
 /// How an array of several files becomes one virtual dataset of HDF5.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +57,10 @@ pub fn virtual_arrays(parts: &[Part<'_>], along: &str) -> Result<(Vec<Virtual>, 
     if !files.iter().any(|file| file.found.arrays.iter().any(|array| axis(array, along).is_some())) {
         return Err(Error::usage("dimension", format!("`{along}` is a dimension of no array")));
     }
-    in_order(&files, along)?;
+    // A dimension without a variable has no numbers.
+    if !shapes.iter().flat_map(BTreeMap::values).any(|shape| shape.only && shape.dimensions == [along]) {
+        in_order(&files, along)?;
+    }
     let (mut found, mut report) = (Vec::new(), Report::default());
     let Some((first, others)) = shapes.split_first() else {
         return Err(Error::usage("files", "are missing"));
@@ -97,6 +100,11 @@ fn as_virtual(
     let Some(((start, (first, array)), others)) = shapes.split_first() else {
         return Err("there are no files".into());
     };
+    if let Some((file, _)) = shapes.iter().find(|(_, (shape, _))| shape.only)
+        && shapes.iter().any(|(_, (shape, _))| !shape.only)
+    {
+        return Err(format!("it is a dimension without a variable in {}", file.piece.name));
+    }
     let axis = first.dimensions.iter().position(|name| name == along);
     let counting = start.counting(array);
     let wanted = Counted { array, counting: &counting, existing: false };
@@ -157,6 +165,8 @@ struct Shape {
     element: ElementType,
     dimensions: Vec<String>,
     attributes: Map<String, Value>,
+    /// Whether it only declares a dimension.
+    only: bool,
 }
 
 /// Returns the arrays of a file.
@@ -169,7 +179,8 @@ fn shapes_of(file: &File) -> Result<BTreeMap<String, Shape>> {
         let id = file.resolve(&path)?;
         let attributes = attributes::of(file, id, &path, &mut Report::default());
         let dimensions = named_dimensions(file, id);
-        found.insert(path, Shape { shape, element: info.element.clone(), dimensions, attributes });
+        let only = is_only_a_dimension(file, id);
+        found.insert(path, Shape { shape, element: info.element.clone(), dimensions, attributes, only });
     }
     Ok(found)
 }

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -35,6 +37,8 @@ pub struct WriteOptions {
     pub filter: Option<String>,
     /// The level of the compression.
     pub level: Option<u32>,
+    /// When this becomes true, writing ends with an error before the next file.
+    pub cancel: Option<Arc<AtomicBool>>,
 }
 
 impl WriteOptions {
@@ -54,6 +58,22 @@ impl WriteOptions {
     #[must_use]
     pub fn with_filter(self, filter: impl Into<String>) -> Self {
         Self { filter: Some(filter.into()), ..self }
+    }
+
+    /// Sets a flag that cancels the writing.
+    #[must_use]
+    pub fn with_cancel(self, cancel: Arc<AtomicBool>) -> Self {
+        Self { cancel: Some(cancel), ..self }
+    }
+
+    /// Fails if the writing was cancelled.
+    fn go_on(&self) -> Result<()> {
+        match &self.cancel {
+            Some(cancel) if cancel.load(Ordering::Relaxed) => {
+                Err(Error::io("write", std::io::ErrorKind::Interrupted.into()))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn codec(&self) -> Result<Option<Codec>> {
@@ -83,8 +103,8 @@ impl WriteOptions {
 /// Writes the groups, arrays and attributes of a file into an existing, empty folder. Memory holds one chunk, or one shard.
 ///
 /// # Errors
-/// `Io` if the folder cannot be written, `Usage` for options that are wrong, and those of reading elements. What Zarr cannot hold is an
-/// entry of the report.
+/// `Io` if the folder cannot be written, and of the kind `Interrupted` if the writing was cancelled; `Usage` for options that are
+/// wrong, and those of reading elements. What Zarr cannot hold is an entry of the report.
 pub fn write(file: &File, folder: &Path, options: &WriteOptions) -> Result<Report> {
     let mut writer = Writer { file, folder, options, codec: options.codec()? };
     let make = |id: ObjectId, info: &ArrayInfo| {
@@ -160,6 +180,7 @@ impl Writer<'_> {
     }
 
     fn metadata(&self, path: &str, metadata: &Value) -> Result<PathBuf> {
+        self.options.go_on()?;
         let folder = self.place(path);
         fs::create_dir_all(&folder).map_err(|error| io("create", &folder, error))?;
         let place = folder.join(METADATA);
@@ -241,6 +262,7 @@ impl Writer<'_> {
                 None => reading.chunk(&index)?.map(|bytes| self.encoded(array, bytes)).transpose()?,
                 Some(shards) => self.shard(&reading, &index, shards)?,
             };
+            self.options.go_on()?;
             let Some(bytes) = bytes else { continue };
             let key = index.iter().fold(folder.join("c"), |place, at| place.join(at.to_string()));
             if let Some(parent) = key.parent() {
@@ -271,6 +293,7 @@ impl Writer<'_> {
             let place: Option<Vec<u64>> =
                 place.map(|((own, shard), count)| shard.checked_mul(*count)?.checked_add(*own)).collect();
             let place = place.ok_or_else(|| Error::unsupported("more chunks than 64 bits can count"))?;
+            self.options.go_on()?;
             let outside = place.iter().zip(inner).zip(&reading.array.shape);
             let outside = outside.clone().any(|((at, side), length)| at.saturating_mul(*side) >= *length); // a bound
             let bytes = if outside { None } else { reading.chunk(&place)? };

@@ -26,8 +26,12 @@ impl Sink for Collected {
 }
 
 pub(crate) fn collect(file: &File) -> (Collected, Report) {
+    collect_with(file, &Options::new("file:///a.h5"))
+}
+
+pub(crate) fn collect_with(file: &File, options: &Options) -> (Collected, Report) {
     let mut found = Collected::default();
-    let report = scan(file, &Options::new("file:///a.h5"), &mut found).unwrap();
+    let report = scan(file, options, &mut found).unwrap();
     (found, report)
 }
 

@@ -32,16 +32,6 @@ fn has_times(of: &DType) -> bool {
     }
 }
 
-/// Returns the type as NumPy shows it.
-fn shown(of: &DType) -> String {
-    let unit = |unit: &str| if unit.is_empty() { String::new() } else { format!("[{unit}]") };
-    match of {
-        DType::Scalar { kind: Kind::DateTime(of), .. } => format!("datetime64{}", unit(of)),
-        DType::Scalar { kind: Kind::TimeDelta(of), .. } => format!("timedelta64{}", unit(of)),
-        other => other.to_string(),
-    }
-}
-
 /// Returns the element type for a data type. Dates and time spans are the integers that they are stored as.
 fn element(of: &DType) -> ElementType {
     match of {
@@ -199,7 +189,8 @@ impl Source for Adapter {
         info.width = self.reader.dtype().size();
         info.facts = vec![("offset", self.reader.data_offset().into())];
         if has_times(self.reader.dtype()) {
-            info.facts.push(("NumPy type", shown(self.reader.dtype()).into()));
+            // The type of elements does not say it.
+            info.facts.push(("dtype", self.reader.dtype().to_string().into()));
         }
         let mut forms = Vec::new();
         texts(self.reader.dtype(), &mut forms);
@@ -329,14 +320,14 @@ mod tests {
     #[test]
     fn units_of_times_are_told() {
         for (descr, told) in [
-            ("'<M8[ns]'", Some("datetime64[ns]")),
-            ("'>m8'", Some("timedelta64")),
+            ("'<M8[ns]'", Some("'<M8[ns]'")),
+            ("'>m8'", Some("'>m8'")),
             ("[('t', '<M8[25s]')]", Some("[('t', '<M8[25s]')]")),
             ("'<i8'", None),
         ] {
             let file = open(bytes(descr, "False", "()", &[0, 0, 0, 0, 0, 0, 0, 1])).unwrap();
             let array = file.array("/").unwrap();
-            let fact = array.info().facts.iter().find(|(name, _)| *name == "NumPy type");
+            let fact = array.info().facts.iter().find(|(name, _)| *name == "dtype");
             assert_eq!(fact.map(|(_, value)| value.to_string()).as_deref(), told, "{descr}");
         }
     }

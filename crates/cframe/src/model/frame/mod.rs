@@ -6,6 +6,7 @@ mod rescue;
 mod stored;
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -464,10 +465,11 @@ impl Frame {
     fn source(&self, position: u64) -> Result<Source<'_>> {
         if let Some(folder) = &self.folder {
             let path = folder.join(chunk_file(position));
-            let storage = match &self.lent {
-                Some(lent) => lent.open(&path)?,
-                None => self.access.open(path)?,
+            let opened = match &self.lent {
+                Some(lent) => lent.open(&path),
+                None => self.access.open(&path),
             };
+            let storage = opened.map_err(|error| self.without_file(&path, error))?;
             let len = storage.size();
             return Ok(Source::shared(storage, 0, len));
         }
@@ -477,6 +479,18 @@ impl Frame {
         }
         let len = sub(self.header.cbytes, position)?;
         Ok(Source::range(&*self.storage, add(position, self.header.header_len.into())?, len))
+    }
+
+    /// Returns the error for the file of a chunk that could not be opened. A file that is not in the folder is damage of the frame, as
+    /// bytes that were cut off are.
+    fn without_file(&self, path: &Path, error: Error) -> Error {
+        match &error {
+            Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+                let kind = FaultKind::Rule("names a file that is missing in the folder");
+                Fault::new("chunk offset", kind).at("offsets chunk", self.offsets_at).in_file(path, None)
+            }
+            _ => error,
+        }
     }
 
     /// Returns the decoded size of a chunk, if all chunks but the last have the same size; 0 after the last.

@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock};
 use clap::Args;
 use sciformats::Format;
 use sciformats_convert::sink::{Rounding, Rule, WriteOptions};
-use tempfile::TempDir;
 
 use super::export;
 use crate::args::parse_size;
 use crate::failure::{Failure, Outcome, free};
+use crate::interrupt::Passing;
 use crate::session::Session;
 
 #[derive(Clone, Debug, Args)]
@@ -197,7 +197,7 @@ pub(in crate::commands) struct Files {
 struct Staged {
     path: PathBuf,
     /// The folder, which is removed at the end.
-    _folder: Arc<TempDir>,
+    _folder: Arc<Passing>,
 }
 
 impl Files {
@@ -211,7 +211,7 @@ impl Files {
         }
         session.far().vacant(&self.output, self.force || dry_run)?;
         let unwritten = |error: std::io::Error| Failure::Unwritten(self.output.clone(), error.to_string());
-        let folder = TempDir::with_prefix("sciformats").map_err(unwritten)?;
+        let folder = Passing::new().map_err(unwritten)?;
         let path = folder.path().join(self.output.file_name().unwrap_or_default());
         let _ = self.staged.set(Staged { path, _folder: Arc::new(folder) });
         Ok(())

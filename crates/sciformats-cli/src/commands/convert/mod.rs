@@ -181,12 +181,21 @@ fn unread(files: &Files, object: &str, error: &Error) -> Failure {
     Failure::Input(format!("{input}: {object}: {error} (`--lossy` writes everything else{more})"))
 }
 
+/// Returns whether the system refused to read the input. A folder is an input with all its files.
+fn is_of_input(files: &Files, error: &Error) -> bool {
+    match error {
+        Error::Io { source, .. } if source.kind() == ErrorKind::Interrupted => false,
+        Error::Io { path: Some(path), .. } => path.starts_with(&files.input),
+        Error::Io { action, path: None, .. } => matches!(*action, "read" | "open" | "map"),
+        _ => false,
+    }
+}
+
 /// Turns an error of writing into a failure of the input or of the output, depending on its cause.
 fn broken(files: &Files, error: &Error) -> Failure {
     match error {
         Error::Io { source, .. } if source.kind() == ErrorKind::Interrupted => Failure::Interrupted,
-        Error::Io { path: Some(path), .. } if **path == *files.input => Failure::of(&files.input, error),
-        Error::Io { action: "read" | "open" | "map", path: None, .. } => Failure::of(&files.input, error),
+        error if is_of_input(files, error) => Failure::of(&files.input, error),
         Error::Io { .. } => Failure::unwritten(&files.output, error),
         Error::Forbidden { .. } | Error::NotFound { .. } => Failure::of(&files.input, error),
         _ if matches!(error.blame(), Blame::File | Blame::Elsewhere) => Failure::of(&files.input, error),

@@ -12,7 +12,7 @@ use sciformats_convert::convert::Loss;
 use sciformats_convert::sink::{Rounding, WriteOptions};
 
 use super::args::{Convert, Files, Repack, Round, Storage};
-use super::{broken, size};
+use super::{broken, is_of_input, size};
 use crate::commands::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome};
 use crate::interrupt::{self, Unfinished};
@@ -146,7 +146,13 @@ pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outc
         sciformats_convert::repack::rewrite_selected(file, new, &select, &write, Some(interrupt::asked()))
     });
     let lost = match written {
-        Err(error) if args.lossy && error.blame() != sciformats::Blame::Machine => return Ok(None),
+        // A rescue reads what the system lets it read.
+        Err(error)
+            if args.lossy
+                && (error.blame() != sciformats::Blame::Machine || is_of_input(&args.files, &error)) =>
+        {
+            return Ok(None);
+        }
         written => written.map_err(|error| refused(&error))?,
     };
     if !lost.is_empty() && !args.lossy {

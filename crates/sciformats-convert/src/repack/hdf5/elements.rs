@@ -18,7 +18,7 @@ use sciformats::{Error, Result};
 
 /// A type as it is stored in the source, and how its elements are written. Elements that lead elsewhere have another size if the
 /// addresses of the source do not have 8 bytes; the writer gives them their size, and everything else stays as it is.
-pub(super) struct Stored {
+pub(crate) struct Stored {
     source: hdf5_pure::File,
     datatype: Datatype,
     /// The type of the canonical bytes, unless the stored bytes are sufficient.
@@ -26,7 +26,7 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    pub(super) fn new(source: &hdf5_pure::File, datatype: &Datatype) -> Result<Self> {
+    pub(crate) fn new(source: &hdf5_pure::File, datatype: &Datatype) -> Result<Self> {
         if !leads_elsewhere(datatype) {
             return Ok(Self { source: source.clone(), datatype: datatype.clone(), element: None });
         }
@@ -34,23 +34,23 @@ impl Stored {
         Ok(Self { source: source.clone(), datatype: datatype.clone(), element: Some(element) })
     }
 
-    pub(super) fn datatype(&self) -> &Datatype {
+    pub(crate) fn datatype(&self) -> &Datatype {
         &self.datatype
     }
 
     /// Returns whether the stored bytes are sufficient.
-    pub(super) fn is_direct(&self) -> bool {
+    pub(crate) fn is_direct(&self) -> bool {
         self.element.is_none()
     }
 
     /// Returns whether elements lead to objects.
-    pub(super) fn refers(&self) -> bool {
+    pub(crate) fn refers(&self) -> bool {
         self.element.as_ref().is_some_and(ElementType::refers)
     }
 
     /// Returns canonical elements whose references lead to one of the `places`, if these are given, or are
     /// null; and the number of references that became null.
-    pub(super) fn leading(
+    pub(crate) fn leading(
         &self,
         canonical: Vec<u8>,
         places: Option<&HashSet<Vec<u8>>>,
@@ -65,7 +65,7 @@ impl Stored {
 
     /// Appends elements from their stored bytes, and from the canonical ones if they are not
     /// [direct](Self::is_direct).
-    pub(super) fn encode(
+    pub(crate) fn encode(
         &self,
         (raw, canonical): (&[u8], &[u8]),
         references: &References,
@@ -82,24 +82,24 @@ impl Stored {
 }
 
 /// An attribute that is written as it is stored.
-pub(super) struct Kept<'a> {
-    pub(super) stored: &'a Stored,
+pub(crate) struct Kept<'a> {
+    pub(crate) stored: &'a Stored,
     /// The shape; `None` for an attribute without elements.
-    pub(super) shape: Option<Vec<u64>>,
+    pub(crate) shape: Option<Vec<u64>>,
     /// The maximum shape, if it is stored and differs from the shape.
-    pub(super) maximum: Option<Vec<Option<u64>>>,
+    pub(crate) maximum: Option<Vec<Option<u64>>>,
     /// The stored bytes, and the canonical ones if they are needed.
-    pub(super) bytes: (&'a [u8], &'a [u8]),
-    pub(super) references: &'a References,
-    pub(super) committed: Option<ObjectId>,
-    pub(super) characters: CharacterSet,
+    pub(crate) bytes: (&'a [u8], &'a [u8]),
+    pub(crate) references: &'a References,
+    pub(crate) committed: Option<ObjectId>,
+    pub(crate) characters: CharacterSet,
 }
 
 /// The shape of an attribute, or `None` if it has no elements, and the maximum shape if it differs from the shape.
-pub(super) type Extents = (Option<Vec<u64>>, Option<Vec<Option<u64>>>);
+pub(crate) type Extents = (Option<Vec<u64>>, Option<Vec<Option<u64>>>);
 
 /// Returns the shape and the maximum shape that a dataspace says.
-pub(super) fn extents(dataspace: &Dataspace) -> Extents {
+pub(crate) fn extents(dataspace: &Dataspace) -> Extents {
     match dataspace {
         Dataspace::Null => (None, None),
         Dataspace::Scalar => (Some(Vec::new()), None),

@@ -20,6 +20,8 @@ pub struct Joined {
     pub continued: bool,
     /// The numbers of all files, if they are stored in the new file instead of being shown.
     pub values: Option<Vec<f64>>,
+    /// Whether the dataset becomes a plain one of these numbers, whatever its type and its shape are.
+    pub plain: bool,
 }
 
 impl Copy<'_> {
@@ -30,6 +32,9 @@ impl Copy<'_> {
         dataset: &Dataset,
         joined: &Joined,
     ) -> Result<ObjectId> {
+        if let (Some(values), true) = (&joined.values, joined.plain) {
+            return self.writer.dataset(path).write(values);
+        }
         let stored = super::elements::Stored::new(self.job.source, dataset.datatype())?;
         let Dataspace::Simple { dimensions, maximum } = dataset.dataspace() else {
             return Err(Error::usage("join", format!("{text} has no dimensions")));

@@ -33,7 +33,7 @@ use hdf5_pure::structure::{
 };
 use hdf5_pure::{Address, Attribute, CreateOptions, Dataset, Name, Node, ObjectId, Writer};
 
-use self::elements::{Kept, Stored};
+pub(crate) use self::elements::{Kept, Stored, extents};
 pub use self::hollow::Hollow;
 pub use self::joined::Joined;
 pub use self::object::CopyOptions;
@@ -102,6 +102,12 @@ pub(super) fn planned(
         job.run(Writer::in_storage(Box::new(hollow.clone()), &create)?)?;
         Ok((hollow, room))
     })
+}
+
+/// Returns the HDF5 file behind a file of the common tree, if it is one that can be opened again.
+pub(crate) fn opened(file: &File) -> Option<hdf5_pure::File> {
+    let input = Input::of(file).filter(|_| file.format() == sciformats::Format::Hdf5)?;
+    source((file, input), true).ok()
 }
 
 /// Opens the file to read it once more. With `elements`, those of other files and datasets are read.

@@ -1,6 +1,7 @@
 //! Writes HDF5, slab by slab. Elements that refer to objects are written last, when all objects exist.
 
 pub(crate) mod encode;
+mod like;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -8,11 +9,12 @@ use std::path::Path;
 use hdf5_pure::filters::Filters;
 use hdf5_pure::options::Bound;
 use hdf5_pure::values::Empty;
-use hdf5_pure::{CreateOptions, DatasetBuilder, Datatype, ObjectId, Writer};
+use hdf5_pure::{Address, CreateOptions, DatasetBuilder, Datatype, ObjectId, Writer};
 use sciformats_core::Error;
 use sciformats_core::arith::sub;
 
 use self::encode::{Packed, References, datatype, datatype_in, encode_in, text};
+use self::like::{Known, Like, put};
 use super::{Elements, Handle, New, Place, Sink, WriteOptions, moderate, refused, rules};
 use sciformats::model::{AttributeValue, ElementType, Name};
 use sciformats::{Format, Result};
@@ -21,10 +23,16 @@ struct Writing {
     writer: Writer,
     options: WriteOptions,
     objects: Vec<Placed>,
-    /// Datasets whose elements refer to objects.
-    arrays: Vec<(ObjectId, Elements)>,
+    /// Datasets whose elements refer to objects, and their types, if these are stored ones.
+    arrays: Vec<(ObjectId, Elements, Option<Datatype>)>,
     /// Attributes whose elements refer to objects.
     attributes: Vec<Later>,
+    /// The file that objects come from, if they are stored as there.
+    like: Option<Like>,
+    /// The object of that file that the next one is.
+    next: Option<Address>,
+    /// What the last object does not keep of how it was stored.
+    unlike: Vec<String>,
 }
 
 /// An object of the file. There may be very many, so each has its own name and not its path.
@@ -33,6 +41,8 @@ struct Placed {
     /// The number of its group; the root is in itself.
     group: u32,
     name: Box<str>,
+    /// The object that it comes from.
+    like: Option<Address>,
 }
 
 /// An attribute that is written later: its canonical bytes, and their type.
@@ -50,8 +60,16 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
     let create = CreateOptions::default().with_bound(bound).with_threads(options.threads);
     let create = create.with_registry(sciformats::filters::hdf5());
     let writer = Writer::overwrite_with(path, &create)?;
-    let (arrays, attributes) = (Vec::new(), Vec::new());
-    Ok(Box::new(Writing { writer, options: options.clone(), objects: Vec::new(), arrays, attributes }))
+    Ok(Box::new(Writing {
+        writer,
+        options: options.clone(),
+        objects: Vec::new(),
+        arrays: Vec::new(),
+        attributes: Vec::new(),
+        like: None,
+        next: None,
+        unlike: Vec::new(),
+    }))
 }
 
 /// Returns the bound for a release of the library.
@@ -133,8 +151,77 @@ impl Writing {
         Ok(names.join("/"))
     }
 
-    fn array(&mut self, path: &str, elements: &Elements) -> Result<ObjectId> {
+    /// Notes what an object does not keep of how it was stored, unless the machine is the reason.
+    fn noted<T>(&mut self, what: &str, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(done) => Ok(Some(done)),
+            // What the system does not let one read of the old file is no reason to leave out the object.
+            Err(error @ (Error::Io { .. } | Error::Conflict { .. })) if !is_of_reading(&error) => Err(error),
+            Err(error) => {
+                self.unlike.push(format!("{what} ({error})"));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Returns the new id of a committed datatype that comes from another file.
+    fn committed(&mut self, of: Option<Address>) -> Result<Option<ObjectId>> {
+        let (Some(like), Some(address)) = (&mut self.like, of) else { return Ok(None) };
+        let done = like.committed(&mut self.writer, address);
+        self.noted("its committed type", done)
+    }
+
+    /// Gives a new object the properties of the one that it comes from.
+    fn properties(&mut self, id: ObjectId, of: Option<Address>) -> Result<()> {
+        let (Some(like), Some(address)) = (&self.like, of) else { return Ok(()) };
+        let done = like.properties(&mut self.writer, id, address);
+        self.noted("its creation properties", done).map(drop)
+    }
+
+    /// Creates a dataset that is stored as the one that it comes from, and returns the type of its elements if it is the stored one;
+    /// `None` if it is not known, or cannot be stored so.
+    fn created(
+        &mut self,
+        path: &str,
+        elements: &mut Elements,
+        of: Option<Address>,
+    ) -> Result<Option<(ObjectId, Option<Datatype>)>> {
+        let (Some(like), Some(address)) = (&mut self.like, of) else { return Ok(None) };
+        let known = like.known(&mut self.writer, address, (elements, &self.options));
+        let Some(Some(known)) = self.noted("how it was stored", known)? else { return Ok(None) };
+        let Known { datatype, lost, .. } = &known;
+        let forms = elements.info.texts.clone().unwrap_or_default();
+        let own = match datatype {
+            Some(stored) => stored.clone(),
+            None => datatype_in(&elements.info.element, &mut forms.iter())?,
+        };
+        let mut parts = elements.clone();
+        let builder = self.writer.dataset(path).datatype(own);
+        let made = known.applied(builder, &self.options, &mut parts).and_then(|builder| {
+            match elements.info.shape.is_some() {
+                true => Ok(builder.create_encoded()?.id()),
+                false => builder.write_null(),
+            }
+        });
+        let (datatype, lost) = (datatype.clone(), lost.clone());
+        let Some(id) = self.noted("how it was stored", made)? else { return Ok(None) };
+        self.unlike.extend(lost);
+        *elements = parts;
+        Ok(Some((id, datatype)))
+    }
+
+    fn array(&mut self, path: &str, elements: &Elements, of: Option<Address>) -> Result<ObjectId> {
         rules(Format::Hdf5)?.check(elements)?;
+        let mut parts = elements.clone();
+        if let Some((id, datatype)) = self.created(path, &mut parts, of)? {
+            self.properties(id, of)?;
+            if elements.info.element.refers() {
+                self.arrays.push((id, parts, datatype));
+                return Ok(id);
+            }
+            self.elements(id, &parts, datatype.as_ref(), &References::new())?;
+            return Ok(id);
+        }
         let forms = elements.info.texts.clone().unwrap_or_default();
         let datatype = datatype_in(&elements.info.element, &mut forms.iter())?;
         let dataset = self.writer.dataset(path).datatype(datatype);
@@ -144,18 +231,33 @@ impl Writing {
             [] => dataset,
             shape => stored(dataset.shape(shape), &self.options, (path, &mut elements))?,
         };
-        let mut dataset = dataset.create_encoded()?;
-        let id = dataset.id();
+        let id = dataset.create_encoded()?.id();
         if elements.info.element.refers() {
-            self.arrays.push((id, elements));
+            self.arrays.push((id, elements, None));
             return Ok(id);
         }
-        elements.for_each_piece(&mut |slab, bytes| {
-            let element = &elements.info.element;
-            dataset.write_encoded(slab, |to| encode_in((element, &forms), bytes, &References::new(), to))?;
-            Ok(ControlFlow::Continue(()))
-        })?;
+        self.elements(id, &elements, None, &References::new())?;
         Ok(id)
+    }
+
+    /// Writes the elements of a dataset, whose type may be a stored one.
+    fn elements(
+        &mut self,
+        id: ObjectId,
+        elements: &Elements,
+        datatype: Option<&Datatype>,
+        references: &References,
+    ) -> Result<()> {
+        let mut dataset = self.writer.open_id(id)?;
+        let forms = elements.info.texts.clone().unwrap_or_default();
+        let element = &elements.info.element;
+        elements.for_each_piece(&mut |slab, bytes| {
+            dataset.write_encoded(slab, |to| match datatype {
+                Some(stored) => put((stored, element), bytes, references, to),
+                None => encode_in((element, &forms), bytes, references, to),
+            })?;
+            Ok(ControlFlow::Continue(()))
+        })
     }
 
     /// Writes the elements that refer to objects, now that all objects exist.
@@ -165,19 +267,13 @@ impl Writing {
         }
         let mut references = References::new();
         for place in 0..self.objects.len() {
-            let Placed { id, group, name } = self.object(Handle(place as u64))?;
+            let Placed { id, group, name, .. } = self.object(Handle(place as u64))?;
             let path = if place == 0 { "/".to_owned() } else { self.path(*group, name)? };
             let id = *id;
             references.insert(path.into_bytes(), self.writer.reference(id)?);
         }
-        for (id, elements) in std::mem::take(&mut self.arrays) {
-            let mut dataset = self.writer.open_id(id)?;
-            let forms = elements.info.texts.clone().unwrap_or_default();
-            elements.for_each_piece(&mut |slab, bytes| {
-                let element = &elements.info.element;
-                dataset.write_encoded(slab, |to| encode_in((element, &forms), bytes, &references, to))?;
-                Ok(ControlFlow::Continue(()))
-            })?;
+        for (id, elements, datatype) in std::mem::take(&mut self.arrays) {
+            self.elements(id, &elements, datatype.as_ref(), &references)?;
         }
         for Later { object, name, element, shape, bytes } in std::mem::take(&mut self.attributes) {
             let packed = Packed { shape, element: &element, bytes: &bytes, references: &references };
@@ -185,6 +281,11 @@ impl Writing {
         }
         Ok(())
     }
+}
+
+/// Returns whether the system refused to read.
+fn is_of_reading(error: &Error) -> bool {
+    matches!(error, Error::Io { action: "read" | "open" | "map", .. })
 }
 
 /// Returns the chunks and filters of a dataset, and its elements in parts that match the chunks.
@@ -220,18 +321,39 @@ fn stored<'w>(
 }
 
 impl Sink for Writing {
+    fn like(&mut self, file: &hdf5_pure::File, address: Address) {
+        self.like.get_or_insert_with(|| Like::new(file.clone()));
+        self.next = Some(address);
+    }
+
+    fn unlike(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.unlike)
+    }
+
     fn add(&mut self, place: Place<'_>, object: New<'_>) -> Result<Handle> {
+        let like = self.next.take();
         if let (Place::Root, New::Group, true) = (place, &object, self.objects.is_empty()) {
             let id = self.writer.root().id();
-            self.objects.push(Placed { id, group: 0, name: "".into() });
+            self.properties(id, like)?;
+            self.objects.push(Placed { id, group: 0, name: "".into(), like });
             return Ok(Handle(0));
         }
         let (group, name) = self.placed(place)?;
         let path = self.path(group, &name)?;
         let id = match object {
-            New::Group => self.writer.group(&path)?.id(),
-            New::Array(elements) => self.array(&path, &elements)?,
-            New::Datatype(element) => self.writer.root().commit(&path, &datatype(element)?)?,
+            New::Group => {
+                let id = self.writer.group(&path)?.id();
+                self.properties(id, like)?;
+                id
+            }
+            New::Array(elements) => self.array(&path, &elements, like)?,
+            New::Datatype(element) => match self.committed(like)? {
+                Some(id) => {
+                    self.writer.root().hard_link(&path, id)?;
+                    id
+                }
+                None => self.writer.root().commit(&path, &datatype(element)?)?,
+            },
             New::Hard(target) => {
                 let id = self.object(target)?.id;
                 self.writer.root().hard_link(&path, id)?;
@@ -243,12 +365,17 @@ impl Sink for Writing {
             }
             New::Value(_) => return Err(refused(Format::Hdf5, "a scalar that is not an array")),
         };
-        self.objects.push(Placed { id, group, name });
+        self.objects.push(Placed { id, group, name, like });
         Ok(Handle(sub(self.objects.len(), 1)? as u64))
     }
 
     fn attribute(&mut self, object: Handle, name: &Name, value: &AttributeValue) -> Result<()> {
-        let id = self.object(object)?.id;
+        let &Placed { id, like, .. } = self.object(object)?;
+        if let (Some(all), Some(address), Ok(_)) = (&mut self.like, like, &value.data)
+            && let Ok(true) = all.attribute(&mut self.writer, (id, address), name)
+        {
+            return Ok(());
+        }
         let name = text(name)?;
         let Some(shape) = value.shape.clone() else {
             // PyTables, which writes empty titles so, ends at text of variable length that has no element.

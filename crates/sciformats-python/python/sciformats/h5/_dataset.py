@@ -558,6 +558,8 @@ class AstypeView(_View):
 
     def __getitem__(self, key: Any) -> Any:
         found = self._dataset[key]
+        if self._dataset.shape is None:
+            return found
         if self._dtype.kind == "T":
             texts = np.vectorize(lambda item: item.decode(), otypes=[object])(np.asarray(found, object))
             return texts.astype(self._dtype)[()]
@@ -579,6 +581,8 @@ class AsStrView(_View):
 
     def __getitem__(self, key: Any) -> Any:
         found = self._dataset[key]
+        if self._dataset.shape is None:
+            return found
         if isinstance(found, bytes):
             return found.decode(self._encoding, self._errors)
         array = np.empty(found.shape, object)

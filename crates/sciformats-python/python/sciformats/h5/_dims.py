@@ -41,11 +41,19 @@ class DimensionProxy:
         self._dataset.attrs.create("DIMENSION_LABELS", labels, dtype=_types.string_dtype())
 
     def attach_scale(self, scale: Dataset) -> None:
-        """Attach a scale to the dimension. A dataset that is not a scale becomes one."""
+        """Attach a scale to the dimension. A dataset that is not a scale becomes one without a name.
+
+        Raises
+        ------
+        RuntimeError
+            If the dataset is a scale itself, or the scale has scales.
+        """
         if "DIMENSION_LIST" in scale.attrs:
             raise RuntimeError("Unable to attach scale (a dataset with scales cannot be a scale)")
+        if scale == self._dataset or is_scale(self._dataset.attrs):
+            raise RuntimeError("Unable to attach scale (a scale cannot have scales)")
         if not is_scale(scale.attrs):
-            make_scale(scale, "")
+            scale.attrs._set_terminated("CLASS", b"DIMENSION_SCALE")
         if any(scale == each for each in self._scales()):
             return
         lists = self._lists()

@@ -19,6 +19,15 @@ from sciformats.h5._opened import Again, Guarded, Opened
 from sciformats.h5._writing import GroupWriting
 
 
+#: The soft links that are followed on one path at most, as in the C library.
+_MOST_LINKS = 16
+
+
+def _parts(path: str) -> list[str]:
+    """Return the names on a path."""
+    return [part for part in path.split("/") if part not in ("", ".")]
+
+
 class HLObject:
     """The common part of files, groups, datasets and committed types."""
 
@@ -272,21 +281,37 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
 
     def _external(self, name: str, mode: str | None, locking: Any) -> Any:
         """Return the object at a path on which there is an external link; ``None`` if there is none."""
+        found = self._beyond(name, mode, locking)
+        if found is None:
+            return None
+        file, path, rest = found
+        return file["/".join([path.rstrip("/"), *rest]) or "/"]
+
+    def _beyond(self, name: str, mode: str | None = None, locking: Any = None) -> tuple[File, str, list[str]] | None:
+        """Return the file and the object to which an external link on a path leads, and the rest of the path; ``None`` if there is none."""
         opened = self._file_of
         node = opened.root if name.startswith("/") else self._node
-        parts = [part for part in name.split("/") if part not in ("", ".")]
-        for at, part in enumerate(parts):
+        parts, followed = _parts(name), 0
+        while parts:
+            part = parts.pop(0)
             found = node.link(part) if node.kind == "group" else None
             if found is None:
                 return None
             kind, target = found
             if kind == "external":
                 file, path = target
-                rest = "/".join([path.rstrip("/"), *parts[at + 1 :]]) or "/"
-                return self._linked(file, mode, locking)[rest]
-            if kind != "hard":
+                return self._linked(file, mode, locking), path or "/", parts
+            if kind == "soft":
+                followed += 1
+                if followed > _MOST_LINKS:
+                    return None
+                if target.startswith("/"):
+                    node = opened.root
+                parts = _parts(target) + parts
+            elif kind == "hard":
+                node = opened.root.object_at(target)
+            else:
                 return None
-            node = opened.root.object_at(target)
         return None
 
     def _linked(self, name: str, mode: str | None, locking: Any) -> File:

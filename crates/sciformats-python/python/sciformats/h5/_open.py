@@ -8,9 +8,9 @@ from typing import Any
 
 from sciformats import _remote, _sciformats
 from sciformats._open import Address, checked, state_of
-from sciformats.errors import NotSupported
+from sciformats.errors import Conflict, NotSupported
 from sciformats.h5 import _locks
-from sciformats.h5._opened import Again, Opened, writer_of
+from sciformats.h5._opened import Again, Opened, is_read, writer_of
 
 #: The names of the modes: whether the file is created, and whether one may exist.
 _CREATE = {"w": (True, True), "w-": (True, False), "x": (True, False), "r+": (False, True)}
@@ -77,6 +77,7 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
             found: Any = Opened(address, _sciformats.open_hdf5(path, None, dict(fixed)))
             found.held = held
             found.locking = options["locking"]
+            found.register_reader(path)
         elif driver == "core" and options["backing_store"] is False:
             found = _in_memory(None, mode, fixed, options)
         else:
@@ -113,7 +114,9 @@ def again(address: Address) -> Opened:
         return Opened(address, _sciformats.open_hdf5(None, address.state, fixed))
     if address.storage is None:
         checked(address, state_of(address.path))
-        return Opened(address, _sciformats.open_hdf5(address.path, None, fixed))
+        reader = Opened(address, _sciformats.open_hdf5(address.path, None, fixed))
+        reader.register_reader(address.path)
+        return reader
     root, state = _sciformats.open_hdf5_url(address.path, address.storage.arguments(), fixed)
     found = Opened(address._replace(state=checked(address, state)), root)
     found.shown = address.shown or ""
@@ -153,6 +156,9 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
         _locks.check_same(options["locking"], writer.locking, path)
         return Again(writer)
     create, overwrite = _CREATE[mode]
+    if mode == "w" and (is_read(path) or writer_of(path) is not None):
+        # What is read of it, also later, would be that of another file, or of none.
+        raise Conflict("Unable to synchronously create file (unable to truncate a file which is already open)", path)
     bounds = _bounds(options["libver"])
     user_block = int(options["userblock_size"] or 0)
     editor = _sciformats.edit_hdf5(

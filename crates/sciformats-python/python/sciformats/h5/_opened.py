@@ -38,6 +38,18 @@ def writer_of(path: str) -> Opened | None:
     return None if writer is None or writer.is_closed or writer.is_forked else writer
 
 
+#: The files that this process reads, by their paths.
+_read: dict[str, weakref.WeakSet[Opened]] = {}
+
+
+def is_read(path: str) -> bool:
+    """Return whether this process has the file at a path open for reading."""
+    found = [each for each in _read.get(os.path.realpath(path), ()) if not each.is_closed]
+    if not found:
+        _read.pop(os.path.realpath(path), None)
+    return bool(found)
+
+
 def _with_new_locks() -> None:
     """Forget who held the locks of files: in a forked process, no other thread is there to release them."""
     for each in list(_written.values()):
@@ -235,6 +247,10 @@ class Opened(Opening):
         """Let other openings of the path find this one."""
         self._registered = os.path.realpath(path)
         _written[self._registered] = self
+
+    def register_reader(self, path: str) -> None:
+        """Let this process know that it reads the file at a path."""
+        _read.setdefault(os.path.realpath(path), weakref.WeakSet()).add(self)
 
     def _forgotten(self) -> None:
         # A program that forgets to close its file must not lose what it wrote. A forked process has no changes of its own.

@@ -15,7 +15,7 @@ from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._opened import Guarded
 
 if TYPE_CHECKING:
-    from sciformats.h5._objects import Datatype, Group
+    from sciformats.h5._objects import Datatype, File, Group
     from sciformats.h5._dataset import Dataset
 
 #: Keywords of h5py that concern caches and times, and have no effect.
@@ -52,8 +52,10 @@ class GroupWriting:
     if TYPE_CHECKING:
 
         def _path(self, name: str) -> str: ...
+        def _beyond(self, name: str) -> tuple[File, str, list[str]] | None: ...
         def __getitem__(self, name: Any) -> Any: ...
         def __contains__(self, name: object) -> bool: ...
+        def get(self, name: Any, default: Any = None) -> Any: ...
 
     def _target(self, name: Any, what: str) -> str:
         """Return the path of a new member."""
@@ -73,6 +75,32 @@ class GroupWriting:
             raise ValueError(f"Unable to synchronously create {what} (name already exists)")
         return full
 
+    def _elsewhere(self, name: Any) -> tuple[File, str] | None:
+        """Return the file and the path there of a member that is beyond an external link; ``None`` if it is in this file.
+
+        Raises
+        ------
+        OSError
+            If the link leads nowhere.
+        """
+        self._file_of.check_open()
+        if isinstance(name, bytes):
+            name = name.decode("utf-8", "surrogateescape")
+        if not isinstance(name, str) or self._file_of.editor is None:
+            return None
+        *before, last = [part for part in self._path(name).split("/") if part not in ("", ".")] or [""]
+        if not before or self._file_of.has_link("/" + "/".join([*before, last])) is not None:
+            return None
+        try:
+            found = self._beyond("/" + "/".join(before))
+            if found is None:
+                return None
+            file, path, rest = found
+            file[path]  # raises an exception if it does not exist
+        except KeyError as error:
+            raise OSError(f"Unable to create link ({error.args[0]})") from None
+        return file, "/".join([path.rstrip("/"), *rest, last])
+
     def create_group(self, name: Any, track_order: bool | None = None, **_: Any) -> Group:
         """Create a group. Missing groups on the path are created.
 
@@ -88,6 +116,9 @@ class GroupWriting:
         ValueError
             If the name exists.
         """
+        there = self._elsewhere(name)
+        if there is not None:
+            return there[0].create_group(there[1], track_order)
         path = self._target(name, "group")
         from sciformats.h5._objects import Group
 
@@ -104,7 +135,7 @@ class GroupWriting:
         """
         from sciformats.h5._objects import Group
 
-        if name not in self:
+        if name not in self and self.get(name) is None:
             return self.create_group(name)
         found = self[name]
         if not isinstance(found, Group):
@@ -128,7 +159,9 @@ class GroupWriting:
         """
         if name is None:
             raise NotImplementedError("datasets without a name are not supported")
-        self._file_of.check_open()
+        there = self._elsewhere(name)
+        if there is not None:
+            return there[0].create_dataset(there[1], shape, dtype, data, **options)
         wanted = _create.Wanted(shape, dtype, data)
         settings = wanted.settings(options, self)
         cache = _cache(options, self._file_of)
@@ -197,6 +230,8 @@ class GroupWriting:
 
     def create_virtual_dataset(self, name: Any, layout: Any, fillvalue: Any = None) -> Dataset:
         """Create a dataset whose elements are those of others, as a ``VirtualLayout`` says."""
+        if self._elsewhere(name) is not None:
+            raise NotSupported("a virtual dataset beyond an external link; create it in the file to which the link leads")
         settings = _create.virtual(layout, fillvalue, self)
         path = self._target(name, "dataset")
         self._file_of.change("dataset", path, settings)
@@ -217,7 +252,13 @@ class GroupWriting:
     def __setitem__(self, name: Any, value: Any) -> None:
         from sciformats.h5._objects import HLObject
 
-        if isinstance(value, HLObject):
+        there = self._elsewhere(name)
+        if there is not None:
+            if not isinstance(value, (ExternalLink, HLObject, HardLink, SoftLink, np.dtype)):
+                # As in h5py, whose datasets get their name after they have been created. The method `create_dataset` follows the link.
+                raise OSError("Unable to create link (interfile hard links are not allowed)")
+            there[0][there[1]] = value
+        elif isinstance(value, HLObject):
             if value._file_of.address != self._file_of.address:
                 raise OSError("Unable to synchronously create link (interfile hard links are not allowed)")
             path = self._target(name, "link")
@@ -246,6 +287,10 @@ class GroupWriting:
         self._file_of.check_open()
         if isinstance(name, bytes):
             name = name.decode("utf-8", "surrogateescape")
+        there = self._elsewhere(name)
+        if there is not None:
+            del there[0][there[1]]
+            return
         if name not in self:
             raise KeyError(f"Couldn't delete link (component '{name}' not found)")
         if self._file_of.editor is None:
@@ -255,6 +300,12 @@ class GroupWriting:
     def move(self, source: str, dest: str) -> None:
         """Move or rename a link."""
         if source == dest:
+            return
+        there, to = self._elsewhere(source), self._elsewhere(dest)
+        if (there and there[0]) != (to and to[0]):
+            raise ValueError("Unable to move link (moving a link across files is not allowed)")
+        if there is not None and to is not None:
+            there[0].move(there[1], to[1])
             return
         if source not in self:
             raise KeyError(f"Unable to move link (component '{source}' not found)")
@@ -282,5 +333,8 @@ class GroupWriting:
             to: Any = dest
         else:
             to, base = self, dest
+        there = to._elsewhere(base) if base not in ("", "/") else None
+        if there is not None:
+            to, base = there
         options = _copy.Options(shallow, expand_soft, expand_external, expand_refs, without_attrs)
         _copy.copy(source, to, base, options)
