@@ -62,11 +62,11 @@ fn the_empty_key_has_a_path_of_its_own() {
         [
             r#"{"path":"/","kind":"group"}"#,
             r#"{"path":"/k","kind":"group"}"#,
+            r#"{"path":"/~2","kind":"value","value":4}"#,
             r#"{"path":"/k/k2","kind":"value","value":2}"#,
             r#"{"path":"/k/~02","kind":"value","value":3}"#,
             r#"{"path":"/k/~2","kind":"group"}"#,
             r#"{"path":"/k/~2/k2","kind":"value","value":1}"#,
-            r#"{"path":"/~2","kind":"value","value":4}"#,
         ]
     );
     for line in &found {

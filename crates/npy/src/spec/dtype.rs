@@ -562,7 +562,6 @@ mod tests {
             "'M8[ns'",
             "'M4[ns]'",
             "'f4,,i4'",
-            "()",
         ] {
             assert!(DType::parse(text).is_err(), "{text}");
         }
