@@ -55,6 +55,16 @@ fn element(of: &DType) -> ElementType {
     }
 }
 
+/// Returns whether elements are dates or time spans, or have some.
+fn has_times(of: &DType) -> bool {
+    match of {
+        DType::Scalar { kind, .. } => matches!(kind, Kind::DateTime(_) | Kind::TimeDelta(_)),
+        DType::Record(fields) => fields.iter().any(|field| has_times(&field.dtype)),
+        DType::Array { item, .. } => has_times(item),
+        _ => false,
+    }
+}
+
 /// Appends how the texts in elements are stored.
 fn texts(of: &DType, forms: &mut Vec<TextForm>) {
     match of {
@@ -177,6 +187,10 @@ impl Source for Adapter {
         info.stored = Some(self.reader.stored_size());
         info.width = self.reader.dtype().size();
         info.facts = vec![("offset", self.reader.data_offset().into())];
+        if has_times(self.reader.dtype()) {
+            // The type of elements does not say it.
+            info.facts.push(("dtype", self.reader.dtype().to_string().into()));
+        }
         let mut forms = Vec::new();
         texts(self.reader.dtype(), &mut forms);
         Ok(Object::Array(Box::new(info.with_texts(forms))))
