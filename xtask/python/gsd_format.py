@@ -107,6 +107,10 @@ def manifest(frames):
     for i in order:
         for name, element, rows, columns, data in sorted(frames[i], key=lambda c: c[0].encode()):
             shape = [rows] if columns == 1 else [rows, columns]
-            lines.append({"path": f"/frames/{i}/{name}", "kind": "array", "type": NAMES[element], "shape": shape,
+            kind = NAMES[element]
+            if element == "character" and columns == 1:
+                # One text, whose length is before its bytes.
+                kind, shape, data = "str", [], struct.pack("<Q", len(data)) + data
+            lines.append({"path": f"/frames/{i}/{name}", "kind": "array", "type": kind, "shape": shape,
                           "sha256": hashlib.sha256(data).hexdigest()})
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)

@@ -77,3 +77,23 @@ fn complex_numbers_keep_both_parts() {
     assert_eq!(array("<i4", &[7, 0, 0, 0]).read::<Complex<f64>>().unwrap(), [Complex::new(7.0, 0.0)]);
     assert_eq!(Complex::<f64>::DTYPE, if cfg!(target_endian = "big") { ">c16" } else { "<c16" });
 }
+
+#[test]
+fn elements_that_are_not_in_the_frame_are_not_zeros() {
+    use cframe::Frame;
+
+    for mark in ["b2o", "LazyArray", "proxy-source"] {
+        let mut array = array("<f8", &[0; 24]);
+        array.schunk_mut().set_metalayer(mark, b"\x80").unwrap();
+        let elsewhere = |error: Error| match error {
+            Error::Missing { name, .. } => assert_eq!(&*name, mark),
+            other => panic!("{other}"),
+        };
+        elsewhere(array.read::<f64>().unwrap_err());
+        elsewhere(array.write_slab(&Slab::all(&[3]).unwrap(), &[1.0f64; 3]).unwrap_err());
+        elsewhere(array.schunk().read_bytes(0, &mut [0; 8]).unwrap_err());
+        let frame = Frame::from_bytes(array.schunk().to_bytes().unwrap()).unwrap();
+        elsewhere(frame.read_bytes(0, &mut [0; 8]).unwrap_err());
+        elsewhere(frame.has_elements().unwrap_err());
+    }
+}

@@ -79,7 +79,8 @@ impl<'a> Chunk<'a> {
         self.elements()?.checked_mul(self.element.size()? as u64)
     }
 
-    /// Returns the position of the bytes of `rows` in a file of `file_size` bytes, which must contain the whole chunk.
+    /// Returns the position of the bytes of `rows` in a file of `file_size` bytes, which must contain these rows. Others may
+    /// be missing from a file that was cut short.
     pub(crate) fn range(&self, rows: &Range<u64>, file_size: u64) -> Result<Range<u64>> {
         let fault = |field, kind, offset: u64| {
             Fault::new(field, kind).at("index entry", bound::sum(self.entry, offset))
@@ -93,10 +94,6 @@ impl<'a> Chunk<'a> {
             .location
             .checked_add(size)
             .ok_or_else(|| fault("end of the data", FaultKind::Overflow, IndexEntry::LOCATION_OFFSET))?;
-        if end > file_size {
-            let kind = FaultKind::OutOfBounds { found: end, end: file_size };
-            return Err(fault("end of the data", kind, IndexEntry::LOCATION_OFFSET));
-        }
         if rows.start > rows.end || rows.end > self.n {
             let problem = format!(
                 "{}..{} are out of range: there are {} rows in {:?}",
@@ -107,7 +104,12 @@ impl<'a> Chunk<'a> {
         // The rows are inside the chunk, whose size was checked.
         let row = mul(u64::from(self.m), element_size as u64)?;
         let at = |row_index: u64| add(self.location, mul(row_index, row)?);
-        Ok(at(rows.start)?..at(rows.end)?)
+        let range = at(rows.start)?..at(rows.end)?;
+        if range.end > file_size {
+            let kind = FaultKind::OutOfBounds { found: end, end: file_size };
+            return Err(fault("end of the data", kind, IndexEntry::LOCATION_OFFSET));
+        }
+        Ok(range)
     }
 }
 

@@ -134,8 +134,13 @@ fn texts(element: &ElementType, bytes: &[u8]) -> Result<Option<Vec<String>>> {
 impl Node {
     pub(crate) fn new(tree: &Arc<Tree>, path: &str) -> Result<Self> {
         let id = tree.file.resolve(path)?;
-        let path =
+        let mut plain =
             format!("/{}", path.split('/').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"));
+        // Slashes may belong to a name.
+        if tree.file.source().slashes_in_names() && tree.file.resolve(&plain).ok() != Some(id) {
+            plain = format!("/{}", path.strip_prefix('/').unwrap_or(path));
+        }
+        let path = plain;
         Ok(Self { tree: Arc::clone(tree), path, id })
     }
 

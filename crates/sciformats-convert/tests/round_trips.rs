@@ -5,10 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sciformats::{File, Format, OpenOptions};
+use sciformats_convert::compare;
 use sciformats_convert::convert::{Loss, Options, Plan};
 use sciformats_convert::manifest;
 use sciformats_convert::sink::WriteOptions;
@@ -171,4 +173,92 @@ fn rawarray_through_every_format() {
         );
         assert!(same >= 10, "{via}: {same}");
     }
+}
+
+/// The times of an array, as a manifest has them.
+fn times(file: &File) -> Option<String> {
+    lines(file)["/"]["times"].as_str().map(str::to_owned)
+}
+
+#[test]
+fn dates_and_time_spans_keep_their_units_or_are_losses() {
+    let dir = tempfile::tempdir().unwrap();
+    for (descr, stored, shown) in [
+        ("'<M8[D]'", "'<M8[D]'", "datetime64[D]"),
+        ("'>m8[25s]'", "'<m8[25s]'", "timedelta64[25s]"),
+        (
+            "[('t', '>M8[ns]', (2,)), ('i', '<i8')]",
+            "[('t', '<M8[ns]', (2,)), ('i', '<i8')]",
+            "{t: datetime64[ns]}",
+        ),
+    ] {
+        let dtype = npy::DType::parse(descr).unwrap();
+        let size = usize::try_from(dtype.size().unwrap()).unwrap();
+        let mut bytes = npy::Header::new(dtype, [2]).to_bytes().unwrap();
+        bytes.extend((0u8..).take(2 * size));
+        let first = Arc::new(File::from_bytes(bytes).unwrap());
+        let (frame, losses) = through(&first, Format::Blosc2, &[], &dir.path().join("a.b2nd"));
+        assert!(losses.is_empty(), "{losses:?}");
+        assert_eq!(times(&frame).as_deref(), Some(shown));
+        let path = dir.path().join("a.npy");
+        let (back, losses) = through(&frame, Format::Npy, &[], &path);
+        assert!(losses.is_empty(), "{losses:?}");
+        assert_eq!(lines(&first), lines(&back));
+        let written = npy::Reader::open(&path).unwrap();
+        assert_eq!(written.dtype().to_string(), stored);
+        for (target, ending) in [(Format::Hdf5, "h5"), (Format::Asdf, "asdf"), (Format::RawArray, "ra")] {
+            let (other, losses) = through(&frame, target, &[], &dir.path().join(format!("a.{ending}")));
+            assert!(losses.iter().any(|loss| loss.what.contains(shown)), "{losses:?}");
+            let mut told = Vec::new();
+            let options = compare::Options::exact();
+            compare::compare(&frame, &other, &options, &mut |difference| {
+                told.push(difference.what.word());
+                ControlFlow::Continue(())
+            });
+            assert!(
+                target != Format::RawArray || told.contains(&"type") || told.contains(&"incomparable"),
+                "{told:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn texts_of_gsd_are_texts_elsewhere_and_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.gsd");
+    let options = gsd_rs::CreateOptions::new("tests", "none", gsd_rs::Version::new(1, 0));
+    let mut writer = gsd_rs::Writer::create(&path, &options).unwrap();
+    for note in ["heated", "", "µ"] {
+        writer.write_text("log/note", note).unwrap();
+        writer.write_bytes("columns", gsd_rs::ElementType::Character, 2, b"abcd").unwrap();
+        writer.end_frame().unwrap();
+    }
+    writer.finish().unwrap();
+    let first = Arc::new(sciformats::open(&path).unwrap());
+    let note = |file: &File, frame: u64| {
+        file.array(&format!("/frames/{frame}/log/note")).unwrap().read::<String>().unwrap()
+    };
+    assert_eq!([note(&first, 0), note(&first, 1), note(&first, 2)].concat(), ["heated", "", "µ"]);
+    for (target, ending) in [(Format::Hdf5, "h5"), (Format::Asdf, "asdf")] {
+        let (other, losses) = through(&first, target, &[], &dir.path().join(format!("b.{ending}")));
+        assert_eq!(losses.len(), 3, "{losses:?}");
+        assert!(losses.iter().all(|loss| loss.what.contains("characters in columns")), "{losses:?}");
+        if target == Format::Hdf5 {
+            assert_eq!(note(&other, 2), ["µ"]);
+        }
+        let (back, losses) = through(&other, Format::Gsd, &[], &dir.path().join("c.gsd"));
+        assert!(losses.is_empty(), "{losses:?}");
+        assert_eq!([note(&back, 0), note(&back, 1), note(&back, 2)].concat(), ["heated", "", "µ"]);
+        let reader = gsd_rs::Reader::open(dir.path().join("c.gsd")).unwrap();
+        let chunk = reader.find(0, "log/note").unwrap().unwrap();
+        assert_eq!((chunk.element, chunk.n, chunk.m), (gsd_rs::ElementType::Character, 6, 1));
+    }
+    // A format without texts says what it leaves out.
+    let select = ["/frames/0/log/note"];
+    let options = Options::default().with_select(select);
+    assert!(Plan::new(&first, Format::RawArray, &options).is_err());
+    let (array, losses) = through(&first, Format::Npy, &select, &dir.path().join("d.npy"));
+    assert!(losses.is_empty(), "{losses:?}");
+    assert_eq!(array.array("/").unwrap().read::<String>().unwrap(), ["heated"]);
 }

@@ -7,12 +7,14 @@ import pathlib
 import pickle
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
 import sciformats
 import sciformats.blosc2
 import sciformats.gsd
+import sciformats.h5
 import sciformats.rawarray
 from sciformats import errors
 
@@ -264,3 +266,33 @@ def test_npy_dates_in_xarray(tmp_path: pathlib.Path) -> None:
     np.save(tmp_path / "a.npy", np.array([1], "m8[ps]"))
     with pytest.raises(sciformats.errors.NotSupported):
         xarray.open_dataset(tmp_path / "a.npy", engine="sciformats").data.values
+
+
+def test_single_texts_and_records_with_texts(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.h5"
+    inner = np.dtype([("t", h5py.string_dtype()), ("v", "f4", (2, 3))])
+    wide = np.zeros(2, [("n", inner), ("q", h5py.string_dtype(), (2,)), ("l", h5py.vlen_dtype("i4"))])
+    wide["n"]["t"], wide["n"]["v"], wide["q"] = ["x", "y"], np.arange(12).reshape(2, 2, 3), [["a", "b"], ["c", "d"]]
+    wide["l"][0], wide["l"][1] = np.array([1], "i4"), np.array([2, 3], "i4")
+    with h5py.File(path, "w") as file:
+        file["texts"], file["text"] = ["a", "bb"], "alone"
+        file["records"] = np.array([(1, b"x"), (2, b"yy")], [("a", "i4"), ("s", "S2")])
+        file["wide"] = wide
+    with sciformats.open(path) as file:
+        assert file["texts"][0] == "a" and file["text"][()] == "alone" and list(file["texts"]) == ["a", "bb"]
+        records = file["records"][...]
+        assert records.dtype.names == ("a", "s") and records["a"].tolist() == [1, 2]
+        assert records["s"].tolist() == ["x", "yy"] and file["records"][1].item() == (2, "yy")
+        found = file["wide"][...]
+        assert found["n"]["t"].tolist() == ["x", "y"] and (found["n"]["v"] == wide["n"]["v"]).all()
+        assert found["q"].tolist() == [["a", "b"], ["c", "d"]] and found["l"][1].tolist() == [2, 3]
+        assert file["wide"].dtype.names == ("n", "q", "l")
+    with sciformats.h5.File(path) as file:
+        assert (file["wide"][...]["n"]["v"] == wide["n"]["v"]).all()
+
+
+def test_records_with_texts_in_xarray(tmp_path: pathlib.Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    np.save(tmp_path / "a.npy", np.array([(1, b"x"), (2, b"yy")], [("a", "i4"), ("s", "S2")]))
+    found = xarray.open_dataset(tmp_path / "a.npy", engine="sciformats").data.values
+    assert found["a"].tolist() == [1, 2] and found["s"].tolist() == ["x", "yy"]

@@ -19,6 +19,7 @@ pub(crate) fn array(
     file_size: u64,
 ) -> Result<VirtualArray, String> {
     let said = |error: sciformats::Error| error.to_string();
+    frame.has_elements().map_err(said)?;
     let shape = info.shape.clone().ok_or("it has no shape")?;
     if !info.element.is_real() && !matches!(info.element, ElementType::Complex(_) | ElementType::Opaque(_)) {
         return Err(format!("the stored bytes of {} have no type in NumPy", info.element));

@@ -418,6 +418,34 @@ fn blosc2() {
 }
 
 #[test]
+fn blosc2_is_sound_if_it_can_be_read() {
+    let (sound, _) = frame(false);
+    // The first side of the shape is made larger, so that it no longer fits the chunks.
+    let side = b"\xd3\0\0\0\0\0\0\0\x28\xd3";
+    let at = sound.windows(side.len()).position(|some| some == side).unwrap();
+    let mut wrong = sound.clone();
+    wrong[at + 3] = 0x20;
+    let read = cframe::Frame::from_bytes(wrong.clone()).and_then(cframe::Array::from_frame);
+    assert!(read.is_err());
+    let found = examined(&wrong).unwrap();
+    assert!(!found.report().is_sound(), "{:#?}", found.report());
+    // The size of blocks of a chunk that is stored raw does not matter to the reader.
+    let params = cframe::Params::new(4).with_level(0);
+    let params = cframe::ArrayParams::new(&[7], "<u4").unwrap().with_params(params);
+    let mut array = cframe::Array::new(&params).unwrap();
+    let all = cframe::Slab::all(&[7]).unwrap();
+    array.write_slab(&all, &[1u32, 2, 3, 4, 5, 6, 7]).unwrap();
+    let mut odd = array.schunk().to_bytes().unwrap();
+    let frame = cframe::Frame::from_bytes(odd.clone()).unwrap();
+    let cframe::ChunkPlace::At(at) = frame.chunk_place(0).unwrap() else { panic!("there is no chunk") };
+    odd[at as usize + 11] = 0x40;
+    let read = cframe::Frame::from_bytes(odd.clone()).and_then(cframe::Array::from_frame).unwrap();
+    assert_eq!(read.read::<u32>().unwrap(), [1, 2, 3, 4, 5, 6, 7]);
+    let found = examined(&odd).unwrap();
+    assert!(found.report().is_sound(), "{:#?}", found.report());
+}
+
+#[test]
 fn blosc2_whose_chunks_of_zeros_are_not_stored() {
     let (bytes, _) = frame(true);
     let folder = tempfile::tempdir().unwrap();

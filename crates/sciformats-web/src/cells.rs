@@ -168,10 +168,10 @@ pub(crate) fn npy(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
     bounded(&selection, array.element())?;
     let (element, shape) = numpy::flat(array.element(), &selection.shape());
     let bytes = bytes_of(&array, &selection)?;
-    let mut fixed = Fixed::new(element);
+    let mut fixed = Fixed::new(element).with_times(array.info());
     let mut out;
     if fixed.is_as_is() {
-        out = Header::new(numpy::dtype(element)?, shape).to_bytes()?;
+        out = Header::new(fixed.dtype()?, shape).to_bytes()?;
         out.extend_from_slice(&bytes);
     } else {
         fixed.look(&bytes)?;

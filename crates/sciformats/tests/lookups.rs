@@ -66,3 +66,23 @@ fn what_is_cut_off_is_damaged_and_not_absent() {
     }
     assert!(damaged > 0);
 }
+
+#[test]
+fn names_with_slashes_anywhere_are_found() {
+    use sciformats::Format;
+    use sciformats::memory::{Memory, array};
+
+    let mut memory = Memory::new(Format::Gsd);
+    let frame = memory.group(memory.root(), "frame");
+    let names = ["a", "a/b", "a//d", "/lead", "e/", "f//", "/"];
+    let ids = names.map(|name| memory.array(frame, name, array::<u8>(&[1], &[1])));
+    let file = File::from(memory);
+    for (name, id) in names.iter().zip(ids) {
+        assert_eq!(file.resolve(&format!("/frame/{name}")).unwrap(), id, "{name}");
+    }
+    // Where no such name exists, slashes too many do not matter.
+    for (path, index) in [("//frame///a", 0), ("/frame/./a/", 0), ("frame//a//", 0), ("/frame/a///b", 1)] {
+        assert_eq!(file.resolve(path).unwrap(), ids[index], "{path}");
+    }
+    assert!(file.resolve("/frame/none/").is_err());
+}

@@ -368,7 +368,9 @@ impl Array {
         self.schunk.commit()
     }
 
+    /// Fails if the selection or the bytes do not fit, or if elements are not in the chunks.
     fn check(&self, slab: &Slab, len: usize) -> Result<()> {
+        crate::model::elsewhere::check(self.schunk.metalayers())?;
         if slab.of() != self.shape() {
             return Err(Error::usage(
                 "selection",

@@ -45,7 +45,8 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the selection is one of another shape; `LimitExceeded`; those of [`Chunk::decode`](crate::Chunk::decode).
+    /// `Usage` if the selection is one of another shape; `LimitExceeded`; those of
+    /// [`Frame::has_elements`](crate::Frame::has_elements) and [`Chunk::decode`](crate::Chunk::decode).
     pub fn read_slab_bytes(&self, slab: &Slab) -> Result<Vec<u8>> {
         // The product is a bound: a size that does not fit its type exceeds every limit.
         let size = bound::product(slab.len(), self.typesize().into());

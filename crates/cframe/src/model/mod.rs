@@ -22,6 +22,7 @@ pub(crate) mod chunk;
 pub(crate) mod coder;
 pub(crate) mod compress;
 pub(crate) mod dtype;
+pub(crate) mod elsewhere;
 pub(crate) mod frame;
 pub(crate) mod grid;
 mod job;

@@ -198,3 +198,22 @@ fn remains_behind_the_index_never_become_entries() {
     let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
     assert_eq!(reader.names().collect::<Vec<_>>(), [&b"a"[..], b"b", b"a name of some length"]);
 }
+
+#[test]
+fn rows_before_a_cut_can_be_read() {
+    let mut writer = Writer::create_in(Vec::new(), &options()).unwrap();
+    writer.write("a", 2, &[7u32; 2000]).unwrap();
+    writer.end_frame().unwrap();
+    let whole = writer.into_bytes().unwrap();
+    let reader = Reader::from_bytes(whole.clone()).unwrap();
+    let start = usize::try_from(reader.find(0, "a").unwrap().unwrap().location).unwrap();
+    // What leads to the data is before it, as in a file that was cut short.
+    let cut = whole[..start + 8 * 600].to_vec();
+    if let Ok(reader) = Reader::from_bytes(cut) {
+        let chunk = reader.find(0, "a").unwrap().unwrap();
+        assert_eq!(*reader.read_rows::<u32>(&chunk, 0..600).unwrap(), [7; 1200]);
+        assert!(reader.read_rows::<u32>(&chunk, 0..601).is_err() && reader.read::<u32>(&chunk).is_err());
+    } else {
+        panic!("the structures are behind the data");
+    }
+}

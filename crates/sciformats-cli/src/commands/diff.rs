@@ -75,6 +75,7 @@ pub(super) fn reason(out: &mut impl Write, what: &What) -> io::Result<()> {
         What::Kind(a, b) => sides(out, "", (a, b)),
         What::Target(a, b) => sides(out, "leads to ", (a, b)),
         What::Type(a, b) => sides(out, "type ", (&type_name(a), &type_name(b))),
+        What::Times(a, b) => sides(out, "type ", (a, b)),
         What::Shape(a, b) => sides(out, "shape ", (&look::shape(a.as_deref()), &look::shape(b.as_deref()))),
         What::Value(a, b) => sides(out, "value ", (a, b)),
         What::Incomparable(a, b) => sides(out, "cannot be compared: ", (&type_name(a), &type_name(b))),
@@ -157,7 +158,7 @@ pub(super) fn json(difference: &Difference) -> String {
         What::Kind(a, b) => {
             object.value("a", *a).value("b", *b);
         }
-        What::Target(a, b) | What::Value(a, b) => {
+        What::Target(a, b) | What::Value(a, b) | What::Times(a, b) => {
             object.value("a", a.as_str()).value("b", b.as_str());
         }
         What::Type(a, b) | What::Incomparable(a, b) => {

@@ -243,6 +243,8 @@ pub enum What {
     Target(String, String),
     /// The types of the elements differ.
     Type(ElementType, ElementType),
+    /// The elements are dates or time spans of NumPy on one side only, or have another unit; each side's type for people.
+    Times(String, String),
     /// The shapes differ; `None` is a null dataspace.
     Shape(Option<Vec<u64>>, Option<Vec<u64>>),
     /// The storage differs: which property, and its two values.
@@ -273,7 +275,7 @@ impl What {
             Self::Only(..) => "only",
             Self::Kind(..) => "kind",
             Self::Target(..) => "target",
-            Self::Type(..) => "type",
+            Self::Type(..) | Self::Times(..) => "type",
             Self::Shape(..) => "shape",
             Self::Storage(..) => "storage",
             Self::Elements(_) => "elements",

@@ -10,6 +10,7 @@ use sciformats_core::{Error, Slab};
 
 use super::elements::{Comparison, Gap, comparable};
 use super::{Difference, Elements, Options, Side, Summary, Verdict, What};
+use crate::numpy::Times;
 use crate::sink::Rounding;
 use sciformats::File;
 use sciformats::model::{
@@ -213,7 +214,15 @@ impl Walk<'_> {
     ) -> ControlFlow<(), Verdict> {
         let (a, b) = infos;
         let kinds = ((&a.element, a.shape.as_deref()), (&b.element, b.shape.as_deref()));
-        let (verdict, go_on) = self.kinds(path, &kinds.0, &kinds.1)?;
+        let (mut verdict, go_on) = self.kinds(path, &kinds.0, &kinds.1)?;
+        let times = (Times::of(a), Times::of(b));
+        if times.0 != times.1 {
+            let shown = |times: Option<Times>, info: &ArrayInfo| {
+                times.map_or_else(|| info.element.to_string(), |times| times.to_string())
+            };
+            self.tell(path, What::Times(shown(times.0, a), shown(times.1, b)))?;
+            verdict = Verdict::Different;
+        }
         let (true, Some(shape)) = (go_on, a.shape.as_deref()) else { return ControlFlow::Continue(verdict) };
         match self.array_elements(ids, infos, shape) {
             Ok(found) => self.found(path, found, verdict),

@@ -11,6 +11,7 @@ use super::table::{Body, Link, Rare, Table, Taken};
 use super::view::{View, peeled};
 use super::{Counts, Loss, Options, Plan, Remark, frames, references, scalar, single, tree};
 use crate::compare::is_selected;
+use crate::numpy::{TYPE_FACT, Times};
 use crate::sink::{Fit, Layout, Rules, rules};
 use sciformats::memory::MemoryArray;
 use sciformats::model::{
@@ -288,7 +289,7 @@ impl Builder {
                 return None;
             }
         };
-        let Some(shape) = self.rules.shape(info.shape.as_deref()) else {
+        let Some(shape) = self.rules.shape_of(&element, info.shape.as_deref()) else {
             self.lose(path, format!("is left out: its shape is {}", shown(info.shape.as_deref())));
             return None;
         };
@@ -305,6 +306,19 @@ impl Builder {
         }
         fitted.chunks = info.chunks.clone().filter(|_| fitted.shape == info.shape);
         fitted.facts = info.facts.iter().filter(|(key, _)| *key == "holds").cloned().collect();
+        if self.rules.layout != Layout::Frames && fitted.facts.contains(&("holds", "text".into())) {
+            self.lose(
+                path,
+                format!("has characters in columns, which become elements of type {}", fitted.element),
+            );
+        }
+        if let Some(times) = Times::of(info) {
+            if Times::fit(self.rules.format) {
+                fitted.facts.extend(info.facts.iter().filter(|(key, _)| *key == TYPE_FACT).cloned());
+            } else {
+                self.lose(path, format!("has elements of type {times}, which become {}", fitted.element));
+            }
+        }
         if info.facts.iter().any(|(key, _)| *key == "numbers") {
             self.remark(Remark::NumbersAsBytes);
         }
@@ -448,7 +462,7 @@ impl Builder {
 
 /// Reduces a description to what is needed for writing: without the position and the filters.
 fn lasting(info: ArrayInfo) -> ArrayInfo {
-    let facts = info.facts.into_iter().filter(|(key, _)| *key == "holds").collect();
+    let facts = info.facts.into_iter().filter(|(key, _)| *key == "holds" || *key == TYPE_FACT).collect();
     ArrayInfo { filters: Vec::new(), stored: None, facts, ..info }
 }
 

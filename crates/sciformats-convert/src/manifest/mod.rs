@@ -15,6 +15,7 @@ pub use types::element_type;
 
 use sha2::{Digest, Sha256};
 
+use crate::numpy::Times;
 use sciformats::File;
 use sciformats::model::{ArrayInfo, Attribute, ElementType, Object, ObjectId, write_text};
 use sciformats::options::Unfolding;
@@ -154,6 +155,9 @@ impl<W: Write> Writer<'_, W> {
             Object::Group => {}
             Object::Array(info) => {
                 self.array_type(&info.element, info.shape.as_deref());
+                if let Some(times) = Times::of(&info) {
+                    self.text("times", &times.to_string());
+                }
                 let digest = digest(self.file, &self.unfolding, (id, &info));
                 self.digest(digest);
             }

@@ -4,10 +4,11 @@ use npy::{DType, Kind};
 use sciformats_core::arith::{add, mul};
 use sciformats_core::{Error, bound};
 
+use super::Times;
 use super::encode::{is_text, with_texts};
 use crate::parts::{Part, each};
 use sciformats::Result;
-use sciformats::model::{ElementType, TextForm};
+use sciformats::model::{ArrayInfo, ElementType, TextForm};
 
 /// Converts elements with text to NumPy's form, in which every element has the same size. All elements are
 /// examined once to find the widths of their texts, and then converted piece by piece.
@@ -33,6 +34,7 @@ use sciformats::model::{ElementType, TextForm};
 pub struct Fixed {
     element: ElementType,
     places: Vec<Width>,
+    times: Option<Times>,
 }
 
 /// What the texts in one position need.
@@ -86,7 +88,7 @@ impl Width {
 impl Fixed {
     /// Prepares the conversion of elements of this type.
     pub fn new(element: &ElementType) -> Self {
-        Self { element: element.clone(), places: Vec::new() }
+        Self { element: element.clone(), places: Vec::new(), times: None }
     }
 
     /// Gives the texts at least the widths that they have in their source. Texts that the source stores as bytes have the type
@@ -94,6 +96,22 @@ impl Fixed {
     #[must_use]
     pub fn with_texts(self, forms: &[TextForm]) -> Self {
         Self { places: forms.iter().copied().map(Width::of).collect(), ..self }
+    }
+
+    /// Makes those integers dates and time spans that are so in the source.
+    ///
+    /// ```
+    /// use sciformats::{ArrayInfo, ElementType};
+    /// use sciformats_convert::numpy::Fixed;
+    ///
+    /// let mut info = ArrayInfo::new(ElementType::Int(8), [2]);
+    /// info.facts.push(("dtype", "<M8[ns]".into()));
+    /// assert_eq!(Fixed::new(&info.element).with_times(&info).dtype()?.to_string(), "'<M8[ns]'");
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_times(self, source: &ArrayInfo) -> Self {
+        Self { times: Times::of(source), ..self }
     }
 
     /// Returns whether the elements contain no text and therefore need no conversion.
@@ -108,7 +126,7 @@ impl Fixed {
     /// [`Error::Usage`] for bytes that end inside an element, and for elements with sequences of any length;
     /// [`Error::Unsupported`] for a text that ends with NUL, which NumPy takes for padding.
     pub fn look(&mut self, bytes: &[u8]) -> Result<()> {
-        let Self { element, places } = self;
+        let Self { element, places, .. } = self;
         each(element, bytes, &is_text, &mut |part, at| {
             if at >= places.len() {
                 places.resize(add(at, 1)?, Width::default());
@@ -141,7 +159,11 @@ impl Fixed {
                 false => DType::scalar(Kind::Text, bound::product(width.characters.max(least) as u64, 4)),
             })
         });
-        with_texts(&self.element, &mut texts)
+        let mut dtype = with_texts(&self.element, &mut texts)?;
+        if let Some(times) = &self.times {
+            times.give(&mut dtype);
+        }
+        Ok(dtype)
     }
 
     /// Appends the elements in the form that [`dtype`](Self::dtype) names. Their texts must have been

@@ -2,6 +2,9 @@
 
 mod encode;
 mod fixed;
+mod times;
 
 pub use encode::{dtype, flat, longest, ucs4};
 pub use fixed::Fixed;
+pub(crate) use times::FACT as TYPE_FACT;
+pub use times::Times;

@@ -90,7 +90,8 @@ impl Sink for Writing {
         let elements = self.elements.clone().ok_or_else(empty)?;
         let shape = elements.dimensions()?.to_vec();
         let forms = elements.info.texts.as_deref().unwrap_or_default();
-        let mut fixed = numpy::Fixed::new(&elements.info.element).with_texts(forms);
+        let mut fixed =
+            numpy::Fixed::new(&elements.info.element).with_texts(forms).with_times(&elements.info);
         if !fixed.is_as_is() {
             elements.for_each_piece(&mut |_, bytes| {
                 fixed.look(bytes)?;

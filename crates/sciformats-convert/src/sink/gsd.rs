@@ -9,7 +9,7 @@ use sciformats_core::storage::{Durability, FileStorage, Scratch};
 use sciformats_core::{Error, WriteAt};
 
 use super::{Elements, Handle, New, Place, Sink, WriteOptions, refuse_options, refused, rules};
-use sciformats::model::{AttributeValue, ElementType, Name};
+use sciformats::model::{AttributeValue, Datum, Decoder, ElementType, Name};
 use sciformats::{Format, Result};
 
 /// Chunks up to this size are handed over at once; larger ones are reserved and filled piece by piece.
@@ -125,6 +125,14 @@ impl Sink for Writing {
 
 fn chunk(writer: &mut Writer, path: &Path, name: &str, elements: &Elements) -> Result<()> {
     use gsd_rs::ElementType as Stored;
+    if elements.info.element == ElementType::Text {
+        let bytes = elements.to_bytes()?;
+        let text = match Decoder::new(&ElementType::Text, &bytes).next() {
+            Some(Ok(Datum::Text(text))) => text,
+            _ => return Err(refused(Format::Gsd, "an array without a text")),
+        };
+        return writer.write_bytes(name, Stored::Character, 1, text);
+    }
     let (rows, columns) = match elements.dimensions()? {
         [rows] => (*rows, 1),
         [rows, columns] => {

@@ -461,6 +461,10 @@ pub(crate) fn refuse_options(
     if options.chunks.is_some() && !chunks {
         return Err(Error::usage("chunks", format!("have no meaning in {format}")));
     }
+    // No compression of these formats has levels.
+    if options.level.is_some() && matches!(format, Format::Gsd | Format::Npy | Format::RawArray) {
+        return Err(Error::usage("level", format!("has no meaning in {format}")));
+    }
     let filter = options.filter.as_deref().filter(|filter| *filter != "none");
     if let (Some(filter), false) = (filter, filters) {
         return Err(Error::usage("filter", format!("{filter} has no meaning in {format}")));

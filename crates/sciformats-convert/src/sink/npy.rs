@@ -17,7 +17,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
 
 fn write(path: &Path, elements: &Elements) -> Result<()> {
     let forms = elements.info.texts.as_deref().unwrap_or_default();
-    let mut fixed = Fixed::new(&elements.info.element).with_texts(forms);
+    let mut fixed = Fixed::new(&elements.info.element).with_texts(forms).with_times(&elements.info);
     if !fixed.is_as_is() {
         elements.for_each_piece(&mut |_, bytes| {
             fixed.look(bytes)?;

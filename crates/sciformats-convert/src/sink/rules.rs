@@ -285,12 +285,20 @@ impl Rules {
         Some(Some(if columns == 1 { vec![rows] } else { vec![rows, columns] }))
     }
 
+    /// Returns the [shape](Self::shape) of an array of these elements. A text of GSD is a chunk of its own.
+    pub(crate) fn shape_of(&self, element: &ElementType, shape: Option<&[u64]>) -> Option<Option<Vec<u64>>> {
+        if self.layout != Layout::Frames || *element != ElementType::Text {
+            return self.shape(shape);
+        }
+        shape.filter(|shape| shape.iter().all(|&length| length == 1)).map(|_| Some(Vec::new()))
+    }
+
     /// Refuses an array that cannot be held without changes.
     pub(super) fn check(&self, elements: &Elements) -> Result<()> {
         if self.element(&elements.info.element) != Fit::Whole {
             return Err(super::refused(self.format, format!("elements of type {}", elements.info.element)));
         }
-        match self.shape(elements.info.shape.as_deref()) {
+        match self.shape_of(&elements.info.element, elements.info.shape.as_deref()) {
             Some(shape) if shape.as_deref() == elements.info.shape.as_deref() => Ok(()),
             _ => Err(super::refused(self.format, "an array of such a shape")),
         }
@@ -389,7 +397,7 @@ fn is_asdf(element: &ElementType) -> bool {
 #[cfg(feature = "gsd")]
 fn is_gsd(element: &ElementType) -> bool {
     use ElementType as T;
-    matches!(element, T::Int(1 | 2 | 4 | 8) | T::UInt(1 | 2 | 4 | 8) | T::F32 | T::F64)
+    matches!(element, T::Int(1 | 2 | 4 | 8) | T::UInt(1 | 2 | 4 | 8) | T::F32 | T::F64 | T::Text)
 }
 
 #[cfg(feature = "hdf5")]

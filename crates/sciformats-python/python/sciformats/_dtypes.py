@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import struct
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,7 +44,7 @@ def _with_times(element: Element, field: tuple[Any, ...]) -> Element:
 def dtype_of(element: Element) -> np.dtype[Any]:
     """Return NumPy's type for an element type, as the Rust part describes it.
 
-    Elements of different sizes (texts, sequences, references and types that contain them) are objects. The metadata of the type
+    Elements of different sizes (texts, sequences and references) are objects, also as fields of a record. The metadata of the type
     say which, for example ``{"vlen": str}`` for texts, as in h5py and xarray.
     """
     word, *rest = element
@@ -53,7 +55,9 @@ def dtype_of(element: Element) -> np.dtype[Any]:
     if word == "vlen":
         return np.dtype("O", metadata={"vlen": dtype_of(rest[0])})
     if not is_fixed(element):
-        return np.dtype("O")
+        if word == "array":
+            return np.dtype((dtype_of(rest[0]), tuple(rest[1])))
+        return _record(rest[0]) if word == "compound" and _is_named(rest[0]) else np.dtype("O")
     return _fixed(word, rest)
 
 
@@ -79,12 +83,21 @@ def _fixed(word: str, rest: list[Any]) -> np.dtype[Any]:
     if word == "array":
         return np.dtype((dtype_of(rest[0]), tuple(rest[1])))
     if word == "compound":
-        names = [name for name, _ in rest[0]]
-        if "" not in names and len(set(names)) == len(names):
-            return np.dtype([(name, dtype_of(field)) for name, field in rest[0]])
+        if _is_named(rest[0]):
+            return _record(rest[0])
         # NumPy has no records with fields of equal names.
         return np.dtype((np.void, sum(dtype_of(field).itemsize for _, field in rest[0])))
     return np.dtype((np.void, rest[0]))
+
+
+def _is_named(fields: list[tuple[str, Element]]) -> bool:
+    """Return whether NumPy can have a record of these fields."""
+    names = [name for name, _ in fields]
+    return "" not in names and len(set(names)) == len(names)
+
+
+def _record(fields: list[tuple[str, Element]]) -> np.dtype[Any]:
+    return np.dtype([(name, dtype_of(field)) for name, field in fields])
 
 
 def is_fixed(element: Element) -> bool:
@@ -111,7 +124,7 @@ def shaped(data: Any, element: Element, shape: tuple[int, ...]) -> NDArray[Any]:
         # The items are assigned one by one, because NumPy would convert lists of equal lengths to one array.
         for i, item in enumerate(data):
             array[i] = _item(item, element)
-        return array.reshape(shape)
+        return array.reshape(shape + array.shape[1:])
     if dtype.subdtype is not None:
         base, inner = dtype.subdtype
         found: NDArray[Any] = data.view(base).reshape(shape + inner)
@@ -135,11 +148,35 @@ def check_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
 
 
 def _item(item: Any, element: Element) -> Any:
-    """Return an element of a sequence type as an array, and others unchanged."""
-    if element[0] == "vlen" and isinstance(item, list):
+    """Return an element as NumPy takes it: a sequence as an array, and the parts of a record in the form of their fields."""
+    word, *rest = element
+    if word == "compound" and _is_named(rest[0]):
+        return tuple(_item(part, field) for part, (_, field) in zip(item, rest[0]))
+    if word == "array":
+        dtype = dtype_of(element)
+        parts = np.empty(math.prod(dtype.shape), dtype.base)
+        for i, part in enumerate(_parts(item, len(rest[1]))):
+            parts[i] = _item(part, rest[0])
+        return parts.reshape(dtype.shape)
+    if word == "complex" and rest[0] not in (8, 16):
+        return item.real, item.imag
+    if word == "bfloat16":
+        return struct.pack("<f", item)[2:]
+    if isinstance(item, int) and dtype_of(element).kind == "V":
+        return item.to_bytes(rest[0], "little", signed=word == "int")
+    if word == "vlen" and isinstance(item, list):
         inner = dtype_of(element[1])
         try:
             return np.array(item, dtype=inner)
         except (TypeError, ValueError):
             return item
     return item
+
+
+def _parts(items: Any, depth: int) -> Iterator[Any]:
+    """Return the parts of nested lists, the last one varying fastest."""
+    for item in items:
+        if depth > 1 and isinstance(item, list):
+            yield from _parts(item, depth - 1)
+        else:
+            yield item

@@ -393,7 +393,8 @@ class Array:
             )
         selection = _index.basic(key, self.shape)
         array = self._read(selection.ranges)[selection.after]
-        return array if isinstance(array, np.ndarray) and array.ndim else array[()]
+        # A single element of objects, such as a text, is no array.
+        return array[()] if isinstance(array, np.ndarray) else array
 
     def _read(self, ranges: list[_index.Range]) -> NDArray[Any]:
         if self.is_null:

@@ -72,39 +72,53 @@ impl File {
     }
 
     fn follow(&self, path: &str, links: &mut usize) -> Result<Option<ObjectId>> {
-        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-        self.descend(self.source.root(), "/", &parts, links)
+        self.descend(self.source.root(), "/", path.strip_prefix('/').unwrap_or(path), links)
     }
 
-    /// Follows `parts` from the group at `base`.
+    /// Follows the rest of a path from the group at `base`.
     fn descend(
         &self,
         group: ObjectId,
         base: &str,
-        parts: &[&str],
+        rest: &str,
         links: &mut usize,
     ) -> Result<Option<ObjectId>> {
-        let longest = if self.source.slashes_in_names() { parts.len() } else { 1 };
-        if parts.is_empty() {
+        let slashes = self.source.slashes_in_names();
+        let ends = ends(rest);
+        if ends.is_empty() && (rest.is_empty() || !slashes) {
             return Ok(Some(group));
         }
         match self.source.object(group)? {
             Object::Group => {}
+            _ if ends.is_empty() => return Ok(Some(group)),
             // It is unknown whether the group has such a member.
             Object::Damaged { error, .. } => return Err(error),
             Object::Array(_) | Object::Datatype(_) | Object::Value(_) => return Ok(None),
         }
-        for count in 1..=longest {
-            let (Some(first), Some(rest)) = (parts.get(..count), parts.get(count..)) else { break };
-            let name = Name::from_shown(&first.join("/"));
+        // A name may begin or end with a slash, or have several in a row.
+        if slashes
+            && let name = Name::from_shown(rest)
+            && let Some(target) = self.source.member(group, &name)?
+            && let Some(object) = self.target(group, target, (base, links))?
+        {
+            return Ok(Some(object));
+        }
+        let longest = if slashes { ends.len() } else { 1 };
+        let mut first = String::new();
+        for (part, after) in ends.iter().take(longest) {
+            if !first.is_empty() {
+                first.push('/');
+            }
+            first.push_str(part);
+            let name = Name::from_shown(&first);
             let Some(target) = self.source.member(group, &name)? else { continue };
             let at = walk::join(base, &name);
             let Some(object) = self.target(group, target, (base, links))? else { continue };
-            if let Some(found) = self.descend(object, &at, rest, links)? {
+            if let Some(found) = self.descend(object, &at, after, links)? {
                 return Ok(Some(found));
             }
         }
-        Ok(None)
+        Ok(if ends.is_empty() { Some(group) } else { None })
     }
 
     /// Returns the object that a link in the group at `base` leads to.
@@ -181,6 +195,20 @@ impl File {
             other => Err(Error::usage("path", format!("{path} is a {}, not an array", other.kind()))),
         }
     }
+}
+
+/// Returns the names in a path, and what follows each of them and the slash after it.
+fn ends(path: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        let (part, after) = rest.split_once('/').unwrap_or((rest, ""));
+        if !part.is_empty() && part != "." {
+            found.push((part, after));
+        }
+        rest = after;
+    }
+    found
 }
 
 #[cfg(test)]

@@ -405,8 +405,10 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the range is not inside the frame; those of [`chunk`](Self::chunk) and [`Chunk::read_into`].
+    /// `Usage` if the range is not inside the frame; those of [`has_elements`](Self::has_elements), [`chunk`](Self::chunk) and
+    /// [`Chunk::read_into`].
     pub fn read_bytes(&self, start: u64, out: &mut [u8]) -> Result<()> {
+        self.has_elements()?;
         read_across(self.nbytes(), start, out, |at| {
             let index = self.chunk_at(at)?;
             Ok((self.chunk(index)?, self.chunk_range(index)?))

@@ -120,6 +120,25 @@ impl Frame {
         self.metalayers().find(|(layer, _)| *layer == name).map(|(_, content)| content)
     }
 
+    /// Returns whether the elements are in the chunks of the frame, as far as its metalayers say. They are not if python-blosc2 saved an
+    /// expression, a function or a proxy: the chunks of such a frame are empty, or some of them are.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Error, Frame};
+    ///
+    /// let mut proxy = Array::new(&ArrayParams::of::<f32>(&[24])?)?;
+    /// proxy.schunk_mut().set_metalayer("proxy-source", b"\x80")?;
+    /// let frame = Frame::from_bytes(proxy.schunk().to_bytes()?)?;
+    /// assert!(matches!(frame.has_elements(), Err(Error::Missing { .. })));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Missing`, which says where the elements are.
+    pub fn has_elements(&self) -> Result<()> {
+        crate::model::elsewhere::check(self.metalayers())
+    }
+
     /// Returns the names of the metalayers of variable length, in the order in which they are stored.
     pub fn vlmeta_names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.trailer.layers.iter().map(|layer| layer.name.as_str())

@@ -458,6 +458,7 @@ impl SChunk {
     /// # Errors
     /// Those of [`Frame::read_bytes`].
     pub fn read_bytes(&self, start: u64, out: &mut [u8]) -> Result<()> {
+        crate::model::elsewhere::check(self.metalayers())?;
         read_across(self.nbytes(), start, out, |at| {
             let index = self.chunk_at(at)?;
             Ok((self.chunk(index)?, self.chunk_range(index)?))

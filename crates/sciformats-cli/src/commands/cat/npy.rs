@@ -10,9 +10,9 @@ use super::{Part, Printed};
 pub(in crate::commands) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
     // NumPy stores elements that are arrays as further dimensions.
     let (element, shape) = numpy::flat(part.array.element(), &part.selection.shape());
-    let mut fixed = Fixed::new(element);
+    let mut fixed = Fixed::new(element).with_times(part.array.info());
     if fixed.is_as_is() {
-        out.write_all(&Header::new(numpy::dtype(element)?, shape).to_bytes()?)?;
+        out.write_all(&Header::new(fixed.dtype()?, shape).to_bytes()?)?;
         part.for_each_piece(|bytes| Ok(out.write_all(bytes)?))?;
         return Ok(out.flush()?);
     }

@@ -139,7 +139,13 @@ fn at_root(args: &Edit, path: &str) -> Outcome<()> {
 /// Returns the bytes of a layer, which are `MessagePack` as Python programs write it, and the value as JSON.
 fn encoded(text: &str, kind: Option<Kind>) -> Result<(Vec<u8>, String), String> {
     let json = match kind {
-        None => serde_json::from_str(text).unwrap_or_else(|_| Json::from(text)),
+        None => match serde_json::from_str(text) {
+            Ok(json) => match too_large(text) {
+                Some(number) => return Err(format!("{number} does not fit an integer of 64 bits")),
+                None => json,
+            },
+            Err(_) => Json::from(text),
+        },
         Some(Kind::Text) => Json::from(text),
         Some(_) => {
             return Err("a metalayer takes its type from the value; only --type text is possible here".into());
@@ -147,6 +153,24 @@ fn encoded(text: &str, kind: Option<Kind>) -> Result<(Vec<u8>, String), String> 
     };
     let bytes = value(&json)?.to_msgpack().map_err(|error| error.to_string())?;
     Ok((bytes, json.to_string()))
+}
+
+/// Returns the first integer in JSON that has more than 64 bits. The parser would round it.
+fn too_large(json: &str) -> Option<&str> {
+    // What is between quotes is a text, in which digits are no numbers.
+    let (mut inside, mut escaped) = (false, false);
+    let number = |c: char| {
+        if c == '"' && !escaped {
+            inside = !inside;
+        }
+        escaped = inside && c == '\\' && !escaped;
+        inside || !(c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E'))
+    };
+    json.split(number).find(|word| {
+        let digits = word.strip_prefix('-').unwrap_or(word);
+        let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_integer && word.parse::<i64>().is_err() && word.parse::<u64>().is_err()
+    })
 }
 
 fn value(json: &Json) -> Result<Value, String> {
@@ -166,4 +190,24 @@ fn value(json: &Json) -> Result<Value, String> {
             Value::Map(pairs.collect::<Result<_, String>>()?)
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_integer_is_rounded() {
+        for (json, wrong) in [
+            ("18446744073709551616", Some("18446744073709551616")),
+            (r#"{"a": ["12345678901234567890123", -9223372036854775809]}"#, Some("-9223372036854775809")),
+            (r#"["\"", 123456789012345678901, "]"]"#, Some("123456789012345678901")),
+            (r#"["18446744073709551616\\", "\"99999999999999999999"]"#, None),
+            ("[18446744073709551615, -9223372036854775808, 1e300, 0.12345678901234567890]", None),
+        ] {
+            assert!(serde_json::from_str::<Json>(json).is_ok(), "{json}");
+            assert_eq!(too_large(json), wrong, "{json}");
+            assert_eq!(encoded(json, None).is_err(), wrong.is_some());
+        }
+    }
 }

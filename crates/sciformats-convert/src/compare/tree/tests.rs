@@ -13,7 +13,7 @@ fn told(a: Memory, b: Memory, options: &Options) -> (Vec<String>, Summary) {
         let what = match &difference.what {
             What::Only(side, kind) => format!("{kind} only in {side}"),
             What::Kind(a, b) => format!("{a} / {b}"),
-            What::Target(a, b) | What::Value(a, b) => format!("{a} / {b}"),
+            What::Target(a, b) | What::Value(a, b) | What::Times(a, b) => format!("{a} / {b}"),
             What::Type(a, b) | What::Incomparable(a, b) => format!("{a} / {b}"),
             What::Shape(a, b) => format!("{a:?} / {b:?}"),
             What::Storage(what, a, b) => format!("{what} {a} / {b}"),

@@ -93,6 +93,12 @@ pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
     let wide = |_| Error::usage("level", "is not a level of zstd");
     let signed = |default: u32| i32::try_from(level(default)).map_err(wide);
     let new = || Filters::new().shuffle();
+    let levelled = ["none", "zlib", "gzip", "deflate", "bzip2", "zstd", "bitshuffle"];
+    if let (Some(filter), Some(_)) = (options.filter.as_deref(), options.level)
+        && !levelled.contains(&filter)
+    {
+        return Err(Error::usage("level", format!("has no meaning for the filter {filter}")));
+    }
     Ok(Some(match options.filter.as_deref() {
         None | Some("none") => return Ok(None),
         Some("zlib" | "gzip" | "deflate") => new().deflate(level(4)),

@@ -350,7 +350,14 @@ def _item(item: Any, described: Described) -> Any:
     if word == "compound" and isinstance(item, tuple):
         return tuple(_item(each, member) for each, (_, _, member) in zip(item, rest[1]))
     if word == "array":
-        return [_item(each, rest[0]) for each in item]
+        parts = [_item(each, rest[0]) for each in item]
+        if len(rest[1]) == 1:
+            return parts
+        # The parts of several dimensions are one after another.
+        array = np.empty(len(parts), dtype=dtype_of(rest[0]))
+        for i, part in enumerate(parts):
+            array[i] = part
+        return array.reshape(rest[1])
     if word == "bits" and isinstance(item, bytes):
         return int.from_bytes(item, "little")
     return item

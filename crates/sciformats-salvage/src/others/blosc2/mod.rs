@@ -144,8 +144,10 @@ fn framed(source: &Arc<dyn ReadAt>, frame: &Frame, mut notes: Notes) -> Result<F
     for index in 0..total.min(CHUNKS) {
         let place = match frame.chunk_place(index) {
             Ok(cframe::ChunkPlace::At(at)) => {
-                let size = chunk_head(&**source, at).map(|(_, size)| size);
-                size.map_or(Place::Lost, |size| Place::At(at, size.into()))
+                // The index leads to it, so it need not look like a chunk to those who search for one.
+                let read = frame.chunk(index).ok().map(|chunk| chunk.cbytes() as u64);
+                let size = read.or_else(|| chunk_head(&**source, at).map(|(_, size)| size.into()));
+                size.map_or(Place::Lost, |size| Place::At(at, size))
             }
             Ok(cframe::ChunkPlace::Nowhere(kind)) => Place::Nothing(kind),
             _ => Place::Lost,
@@ -188,8 +190,16 @@ fn framed(source: &Arc<dyn ReadAt>, frame: &Frame, mut notes: Notes) -> Result<F
         notes.cause("changed bytes", "chunks cannot be decoded");
     }
     let mut report = object("/", header, "array");
-    let array = Array::from_frame(frame.clone()).ok();
-    let fits = array.as_ref().is_none_or(|array| fits(array, frame));
+    let declared = frame.metalayer("b2nd").or_else(|| frame.metalayer("caterva")).is_some();
+    let array = declared.then(|| Array::from_frame(frame.clone())).transpose();
+    if let Err(error @ (Error::Unsupported { .. } | Error::LimitExceeded { .. })) = &array {
+        spoil(&mut report, State::Partial, format!("the shape cannot be read: {error}"));
+    }
+    let fits = match &array {
+        Ok(array) => array.as_ref().is_none_or(|array| fits(array, frame)),
+        Err(error) => matches!(error, Error::Unsupported { .. } | Error::LimitExceeded { .. }),
+    };
+    let array = array.ok().flatten();
     if !fits {
         notes.cause("damaged header", "the shapes of chunks and blocks are not those of the stored chunks");
         spoil(&mut report, State::Partial, "the shape is lost, because it does not fit the chunks");

@@ -291,6 +291,10 @@ impl Source for Adapter {
         copied(&bytes, out)
     }
 
+    fn reach(&self, _array: ObjectId) -> Result<()> {
+        self.frame()?.has_elements()
+    }
+
     fn storage(&self, _id: ObjectId) -> Result<Vec<(&'static str, String)>> {
         let frame = self.frame()?;
         let array = if let Content::Array { array, .. } = &self.content { Some(&**array) } else { None };

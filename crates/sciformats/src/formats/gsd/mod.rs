@@ -199,6 +199,11 @@ fn shape(chunk: &Chunk<'_>) -> Vec<u64> {
     if chunk.m == 1 { vec![chunk.n] } else { vec![chunk.n, chunk.m.into()] }
 }
 
+/// Returns whether a chunk is one text. Characters in several columns have no meaning that the format defines.
+fn is_text(chunk: &Chunk<'_>) -> bool {
+    chunk.element == gsd_rs::ElementType::Character && chunk.m == 1
+}
+
 fn array(reader: &Reader, chunk: &Chunk<'_>) -> Object {
     let (Some(element), Some(_)) = (element(chunk.element), chunk.size()) else {
         // Reading no rows checks the type, the size and the position.
@@ -206,10 +211,16 @@ fn array(reader: &Reader, chunk: &Chunk<'_>) -> Object {
         let error = reader.read_bytes(chunk, 0..0).err().unwrap_or_else(unknown);
         return Object::Damaged { kind: Kind::Array, error };
     };
-    let mut info = ArrayInfo::new(element, shape(chunk));
+    let mut info = if is_text(chunk) {
+        let mut info = ArrayInfo::new(ElementType::Text, []);
+        info.width = chunk.size();
+        info
+    } else {
+        ArrayInfo::new(element, shape(chunk))
+    };
     info.stored = chunk.size();
     info.facts = vec![("offset", chunk.location.into())];
-    if chunk.element == gsd_rs::ElementType::Character {
+    if chunk.element == gsd_rs::ElementType::Character && !is_text(chunk) {
         info.facts.push(("holds", "text".into()));
     }
     Object::Array(Box::new(info))
@@ -319,7 +330,7 @@ impl Source for Adapter {
     fn extent(&self, id: ObjectId) -> Result<Option<Extent>> {
         let Place::Chunk(frame, name) = Place::of(id) else { return Ok(None) };
         let chunk = self.chunk(frame, name)?;
-        let Some(size) = chunk.element.size() else { return Ok(None) };
+        let Some(size) = chunk.element.size().filter(|_| !is_text(&chunk)) else { return Ok(None) };
         let length = mul(mul(chunk.n, chunk.m.into())?, size as u64)?;
         if add(chunk.location, length)? > self.size {
             return Ok(None);
@@ -337,6 +348,13 @@ impl Source for Adapter {
         let chunk = self.chunk(frame, name)?;
         let unknown = || Error::unsupported(format!("element type {}", chunk.element.code()));
         let size = chunk.element.size().ok_or_else(unknown)?;
+        if is_text(&chunk) {
+            let text = self.reader.read_bytes(&chunk, 0..chunk.n);
+            let text = text.map_err(|error| crate::cut::named(error, self.size, || self.cut_short()))?;
+            out.extend((text.len() as u64).to_le_bytes());
+            out.extend_from_slice(&text);
+            return Ok(());
+        }
         // Only the rows from the first to the last selected one are read.
         let (Some(rows), false) = (slab.ranges().first().copied(), slab.is_empty()) else { return Ok(()) };
         let last = add(mul(sub(rows.count, 1)?, rows.step)?, rows.start)?;
