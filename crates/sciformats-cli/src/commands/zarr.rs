@@ -90,7 +90,7 @@ fn tell(args: &Convert, objects: usize, lost: &[String], session: &Session) -> O
     }
     let (input, output) = (args.files.input.display().to_string(), args.files.output.display().to_string());
     let written = objects.saturating_sub(lost.len()); // a bound: attributes are losses too
-    writeln!(out, "{} -> {}: {written} arrays", look::safe(&input), look::safe(&output))?;
+    writeln!(out, "{} → {}: {written} arrays", look::safe(&input), look::safe(&output))?;
     out.flush()?;
     Ok(())
 }
