@@ -128,7 +128,7 @@ def refused():
         (["set", "/none", "a", "1"], 3),
         (["unset", "/", "none"], 3),
         (["delete", "/fields"], 2),
-        (["move", "/plain", "/fields"], 3),
+        (["move", "/plain", "/fields"], 1),
         (["set", "/", "big", "40000"], 2),
         (["link", "/x", "/none"], 3),
     ]:

@@ -26,7 +26,7 @@ warnings.simplefilter("ignore")
 PROGRAM = sys.argv[1]
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
 FORMATS = ["hdf5", "asdf", "blosc2", "gsd", "rawarray"]
-COUNTS = {"referenced": 0, "inlined": 0, "link": 0, "refused": 0}
+COUNTS = {"referenced": 0, "inlined": 0, "link": 0, "scalar": 0, "refused": 0}
 
 
 def run(*args):
@@ -147,7 +147,7 @@ def compare(path, folder):
         word = entry["treatment"]
         COUNTS[word] += 1
         key = "data" if name == "/" else name.strip("/")
-        if word in ("link", "refused"):
+        if word in ("link", "scalar", "refused"):
             assert entry["reason"], f"{name} is left out without a reason"
             assert f"{key}/.zarray" not in refs, f"{name} is left out, and yet there"
             continue

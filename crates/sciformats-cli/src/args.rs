@@ -42,8 +42,8 @@ pub(crate) struct Global {
     /// Limit the memory that decoding one object may take, such as 512M or 4GiB [default: 16GiB]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) limit_memory: Option<u64>,
-    /// Limit the bytes of elements that a command reads, and the part of them that it writes, unless they are at most 1032
-    /// bytes per byte of the file [default: 4GiB, and 256MiB of what is written]
+    /// Refuse to read or write more elements than this, because a file of a few bytes can declare any number; what is at
+    /// most 1032 times as large as the file is always allowed [default: 4GiB read, 256MiB written]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) limit_unfolded: Option<u64>,
     /// Other files that may be opened when a file names them: `none`, those `beside` the file or in folders
@@ -113,13 +113,17 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  sciformats info run.gsd\n  sciformats info --json *.ra")]
     Info(Files),
     /// List the members of a group, or all scientific files in a folder
-    #[command(after_help = "Examples:\n  sciformats ls run.gsd\n  sciformats ls -r run.gsd /frames/0\n  \
+    #[command(
+        override_usage = "sciformats ls [OPTIONS] <FILE>... [PATH]",
+        after_help = "Examples:\n  sciformats ls run.gsd\n  sciformats ls -r run.gsd /frames/0\n  \
                             sciformats ls -rl data/\n  sciformats ls -r --sizes run.h5\n\nConsecutive numbered members, such as frames, are shown \
                             as one range like `1…4` if everything in them has the same names, types and shapes.\nWith --json \
-                            every member is listed.")]
+                            every member is listed."
+    )]
     Ls(Ls),
     /// Print the values of an array or a table
     #[command(
+        override_usage = "sciformats cat [OPTIONS] <FILE>... [PATH]",
         after_help = "Examples:\n  sciformats cat a.ra\n  sciformats cat run.gsd /frames/0/particles/position --slice ':5, 0'\n  \
                             sciformats cat a.ra --format npy > a.npy\n  \
                             sciformats cat climate.nc /tas --slice time=0,lat=40:60\n  \
@@ -169,6 +173,7 @@ pub(crate) enum Command {
     Serve(crate::commands::serve::Serve),
     /// Show the minimum, maximum, mean, standard deviation and quantiles of an array, or one line per array
     #[command(
+        override_usage = "sciformats stats [OPTIONS] <FILE>... [PATH]",
         after_help = "Examples:\n  sciformats stats climate.nc\n  sciformats stats climate.nc /tas --slice time=0\n  sciformats stats year-*.nc /tas\n  \
                             sciformats stats run.gsd /log --field log/energy\n\nArrays may be larger than memory. \
                             Missing values are counted and left out. The quantiles of more than two million numbers are exact \
@@ -248,9 +253,9 @@ pub(crate) enum Command {
     /// Query tables in files with SQL
     #[cfg(feature = "tables")]
     #[command(
-        after_help = "Examples:\n  sciformats sql 'SELECT time, energy FROM \"run.h5:/log\" WHERE energy < 0'\n  \
-                            sciformats sql 'SELECT cell_type, count(*), avg(n_genes) FROM \"cells.h5ad:/obs\" GROUP BY cell_type'\n  \
-                            sciformats sql 'SELECT file, max(t) FROM \"runs/*.h5:/log\" GROUP BY file' -o last.parquet\n\n\
+        after_help = "Examples:\n  sciformats sql 'SELECT time, energy FROM \"run.h5:/log\"\n    WHERE energy < 0'\n  \
+                            sciformats sql 'SELECT cell_type, count(*), avg(n_genes)\n    FROM \"cells.h5ad:/obs\" GROUP BY cell_type'\n  \
+                            sciformats sql 'SELECT file, max(t) FROM \"runs/*.h5:/log\"\n    GROUP BY file' -o last.parquet\n\n\
                             A table is a list of records, a table of PyTables or pandas, a frame of AnnData, a group of arrays of \
                             one length, an array, or a file of Parquet, Arrow or CSV. With `*` and `?` in its name, all files \
                             together are one table with a column `file`.\n\n\
@@ -304,14 +309,12 @@ pub(crate) enum Command {
                             counts requests, for the file as it is and as the planned `repack` would write it.\n\
                             Exit status: 0 if the file suits the profile, 1 otherwise.")]
     Advise(crate::commands::advise::Advise),
-    /// Print the paths in a file that begin with some text, for the completion of shells
+    /// Print the paths in a file that may stand in place of the last word of a command line, for the completion of shells
     #[command(hide = true)]
     Paths {
-        /// The file
-        file: PathBuf,
-        /// The beginning of the paths
-        #[arg(default_value = "/")]
-        start: String,
+        /// The words of the command line after the name of the program
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+        words: Vec<String>,
     },
     /// Print a completion script for a shell, which also completes paths in files
     #[command(
@@ -401,18 +404,18 @@ pub(crate) struct Object {
     pub(crate) path: String,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Salvage {
     /// The damaged file
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The file to write; without it, the damage is only reported
+    /// The file to write, or `-` for stdout; without it, the damage is only reported
     #[arg(value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// Overwrite an existing file
     #[arg(long, short)]
     pub(crate) force: bool,
-    /// Draw what the bytes of the file are as a strip, as SVG, or as PNG if the name ends so
+    /// Draw what the bytes of the file are as a strip, as SVG (`-` is stdout), or as PNG if the name ends so
     #[arg(long, value_name = "PICTURE")]
     pub(crate) map: Option<PathBuf>,
 }

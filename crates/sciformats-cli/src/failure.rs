@@ -1,5 +1,6 @@
 //! How the program ends: with an answer, or with the reason why there is none.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -54,15 +55,13 @@ pub(crate) enum Failure {
 pub(crate) type Outcome<T = Answer> = Result<T, Failure>;
 
 impl Failure {
-    /// Creates the failure for an error about a file: wrong usage if the caller is to blame, a request that the
-    /// contents do not permit if an array has no elements at all, and unreadable input otherwise.
+    /// Creates the failure for an error about a file: a request that the contents of the file do not permit, wrong usage if the
+    /// caller is to blame otherwise, and unreadable input in all other cases.
     pub(crate) fn of(path: &Path, error: &Error) -> Self {
         let text = explain(path, error);
         match error {
-            // No other command line would help.
-            Error::Usage { argument: "array", problem } if problem.starts_with("has a null dataspace") => {
-                Self::Refused(text)
-            }
+            // What an array or a path holds is a matter of the file: another one would permit the same request.
+            Error::Usage { argument: "array" | "path", .. } => Self::Refused(text),
             Error::Usage { .. } => Self::Usage(text),
             _ => Self::Input(text),
         }
@@ -193,6 +192,7 @@ pub(crate) fn explain(path: &Path, error: &Error) -> String {
 /// Returns advice for an error, if there is some.
 pub(crate) fn advice(path: &Path, error: &Error) -> Option<String> {
     match (error, error.blame()) {
+        (Error::Io { source, .. }, _) if source.kind() == io::ErrorKind::NotFound => whole_file(path),
         (Error::LimitExceeded { what: "bytes to go through" | "bytes to write", .. }, _) => {
             Some("if you trust the file, raise the limit with --limit-unfolded".into())
         }
@@ -223,4 +223,12 @@ pub(crate) fn advice(path: &Path, error: &Error) -> Option<String> {
         (_, Blame::File) => Some(format!("`sciformats verify {}` reports every fault", path.display())),
         _ => None,
     }
+}
+
+/// Returns advice if a command that reads whole files was given `FILE:/PATH`.
+fn whole_file(path: &Path) -> Option<String> {
+    let is_file = |word: &OsStr| Path::new(word).exists();
+    let [file, inside] = crate::words::separated(path.as_os_str(), &is_file)?;
+    let (file, inside) = (Path::new(&file).display(), inside.to_string_lossy().into_owned());
+    Some(format!("the file is {file}; this command has no place for the path {inside} in the same word"))
 }

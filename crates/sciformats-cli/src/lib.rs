@@ -33,8 +33,15 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::report_large_files();
     let (arguments, urls) = remote::without_secrets(argv.into_iter());
     let arguments = words::with_command(arguments, |word| urls.contains_key(Path::new(word)));
-    let cli = Cli::parse_from(arguments);
-    let session = match Session::new(&cli.global, remote::Far::new(urls, &cli)) {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => match words::missing_file(&error) {
+            Some(text) => return failure::Failure::Input(text).report(),
+            None => error.exit(),
+        },
+    };
+    let far = remote::Far::new(urls, &cli);
+    let session = match far.and_then(|far| Session::new(&cli.global, far)) {
         Ok(session) => session,
         Err(failure) => return failure.report(),
     };

@@ -13,6 +13,25 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
+/// Fails if a file that a command opens by its name, more than once or together with others, is stdin.
+pub(crate) fn named(path: &Path, command: &str) -> Outcome<()> {
+    if path == Path::new("-") {
+        let text = format!(
+            "`{command}` needs a file with a name, not stdin; write what comes on stdin to a file first"
+        );
+        return Err(Failure::Usage(text));
+    }
+    Ok(())
+}
+
+/// Fails if what a command writes is not one file that can go to stdout.
+pub(crate) fn not_stdout(path: &Path, what: &str) -> Outcome<()> {
+    if is_stdout(path) {
+        return Err(Failure::Usage(format!("{what} cannot be written to stdout; choose a name")));
+    }
+    Ok(())
+}
+
 /// Fails if stdout is a terminal, which is no place for the bytes of a file.
 pub(crate) fn redirected() -> Outcome<()> {
     if io::stdout().is_terminal() {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sciformats::sciformats_remote::{self, Remote, RemoteOptions, index::Index};
@@ -63,23 +64,35 @@ pub(crate) struct Far {
     levels: usize,
     /// Whether costs are told at the end, for which the remote files are kept.
     stats: bool,
-    index: Option<PathBuf>,
+    index: Option<Index>,
     opened: Mutex<Vec<Remote>>,
+    /// Whether stdin has been read, which is possible once.
+    drained: AtomicBool,
     /// The local files of this run, as they were when they were opened.
     near: Mutex<Vec<Opened>>,
 }
 
 impl Far {
-    pub(crate) fn new(urls: Urls, cli: &Cli) -> Self {
-        let (stats, index) = (cli.global.stats, cli.global.index.clone());
-        Self {
+    /// Reads the index of the remote file, if there is one.
+    pub(crate) fn new(urls: Urls, cli: &Cli) -> Outcome<Self> {
+        let index = cli.global.index.as_ref().map(|path| {
+            Index::read(path).map_err(|error| match error {
+                Error::Io { .. } => Failure::of(path, &error),
+                error => Failure::Input(format!(
+                    "{}: the file is no index, as the command `index` writes it: {error}",
+                    path.display()
+                )),
+            })
+        });
+        Ok(Self {
             urls,
             levels: levels(&cli.command),
-            stats,
-            index,
+            stats: cli.global.stats,
+            index: index.transpose()?,
             opened: Mutex::default(),
+            drained: AtomicBool::new(false),
             near: Mutex::default(),
-        }
+        })
     }
 
     /// How files at URLs are read. Many files share one line, so each begins with less of what may be needed.
@@ -133,6 +146,9 @@ impl Far {
     /// Opens a file by its path or its URL.
     pub(crate) fn open(&self, path: &Path, options: &OpenOptions) -> Result<File> {
         if path == Path::new("-") {
+            if self.drained.swap(true, Ordering::Relaxed) {
+                return Err(Error::usage("stdin", "can be read once, and has been read already"));
+            }
             return standard_input(options);
         }
         let Some(url) = self.urls.get(path) else {
@@ -142,7 +158,7 @@ impl Far {
         };
         let far = self.remote();
         let remote = match &self.index {
-            Some(index) => Remote::with_index(url, Index::read(index)?, &far)?,
+            Some(index) => Remote::with_index(url, index.clone(), &far)?,
             None => sciformats_remote::open(url, &far)?,
         };
         self.gathered(remote, options)
@@ -194,10 +210,10 @@ impl Far {
         for remote in self.opened.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let statistics = remote.statistics();
             remark(&format!(
-                "{}: {} requests in {} batches, {} of them repeated; received {} of {}, of which {} were not used",
+                "{}: {} in {}, {} of them repeated; received {} of {}, of which {} were not used",
                 remote.name(),
-                statistics.requests,
-                statistics.batches,
+                look::count(statistics.requests, "request"),
+                counted_batches(statistics.batches),
                 remote.repeated(),
                 look::size(statistics.bytes),
                 look::size(remote.size()),
@@ -205,6 +221,10 @@ impl Far {
             ));
         }
     }
+}
+
+fn counted_batches(count: u64) -> String {
+    if count == 1 { "1 batch".into() } else { format!("{} batches", look::grouped(count)) }
 }
 
 /// Reads the file that is written to stdin, as far as the limit of memory permits.

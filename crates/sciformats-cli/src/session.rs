@@ -54,6 +54,12 @@ impl Session {
         &self.far
     }
 
+    /// As [`far`](Self::far), for work that may outlive this borrow.
+    #[cfg(feature = "tables")]
+    pub(crate) fn shared_far(&self) -> Arc<Far> {
+        Arc::clone(&self.far)
+    }
+
     /// Returns how files are opened.
     pub(crate) fn options(&self) -> &OpenOptions {
         &self.options
@@ -83,6 +89,11 @@ impl Session {
     pub(crate) fn aside(&self) -> Self {
         let (options, far) = (self.options.clone(), Arc::clone(&self.far));
         Self { json: self.json, quiet: true, options, far, aside: true }
+    }
+
+    /// Returns whether text is written to stderr, because stdout is for the contents of a file.
+    pub(crate) fn is_aside(&self) -> bool {
+        self.aside
     }
 
     /// Returns the same session, which prints only what matters.

@@ -24,6 +24,11 @@ pub(crate) fn named(path: &Path) -> Option<(String, String)> {
     let mut head = Vec::new();
     fs::File::open(path).ok()?.take(Foreign::HEAD).read_to_end(&mut head).ok()?;
     let found = Foreign::of(&head)?;
+    let is_csv = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+    if found.what == "text" && is_csv {
+        let step = format!("`sciformats sql` and `sciformats convert {} out.h5` read it", path.display());
+        return Some(("a table of comma-separated values".to_owned(), step));
+    }
     Some((found.what.to_owned(), found.step?.replace("FILE", &path.display().to_string())))
 }
 
@@ -62,6 +67,10 @@ mod tests {
         let file = dir.path().join("old.nc");
         fs::write(&file, b"CDF\x01\0\0\0\0").unwrap();
         assert!(named(&file).unwrap().1.contains(&format!("nccopy -k nc4 {}", file.display())));
+        let table = dir.path().join("old.csv");
+        fs::write(&table, "a,b\n1,2\n").unwrap();
+        let found = named(&table).unwrap();
+        assert!(found.1.contains("`sciformats sql`") && is_data(&found), "{found:?}");
         for (bytes, data) in [
             (&b"SIMPLE  =                    T"[..], true),
             (b"\x1f\x8b\x08", true),

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use sciformats_core::bound;
 
 use crate::args::Cli;
@@ -13,8 +14,9 @@ use crate::args::Cli;
 const WITH_VALUES: [&str; 6] =
     ["--threads", "--limit-memory", "--limit-unfolded", "--external", "--index", "--color"];
 
-/// The commands whose arguments are a file and a path in it.
-const WITH_PATHS: [&str; 8] = ["ls", "cat", "head", "tail", "plot", "stats", "attrs", "watch"];
+/// The commands whose arguments are a file and a path in it. `ls`, `cat` and `stats`, which take several files, separate such words
+/// themselves, because each of them may have its own path.
+const WITH_PATHS: [&str; 5] = ["head", "tail", "plot", "attrs", "watch"];
 
 /// Inserts the command `ls` if the first word is not a command but an existing file or a URL, and separates
 /// the first `FILE:/PATH` into two words.
@@ -52,8 +54,15 @@ pub(crate) fn with_command(arguments: Vec<OsString>, far: impl Fn(&OsStr) -> boo
     arguments
 }
 
+/// Returns what to say if the first word is no command, but looks like the name of a file: there is none of that name.
+pub(crate) fn missing_file(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let named = word.contains(['/', '.']) && error.kind() == ErrorKind::InvalidSubcommand;
+    named.then(|| format!("cannot open {word}: no such file, and no command has this name"))
+}
+
 /// Returns the parts of `FILE:/PATH` if there is such a file.
-fn separated(word: &OsStr, is_file: &impl Fn(&OsStr) -> bool) -> Option<[OsString; 2]> {
+pub(crate) fn separated(word: &OsStr, is_file: &impl Fn(&OsStr) -> bool) -> Option<[OsString; 2]> {
     let text = word.to_str()?;
     let ends = text.match_indices(":/").map(|(at, _)| text.split_at(at));
     let mut files = ends.filter(|(file, _)| !file.is_empty() && is_file(OsStr::new(file)));
@@ -89,10 +98,10 @@ mod tests {
     fn a_file_and_a_path_in_it_may_be_one_word() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let one = format!("{file}:/a:/b");
-        assert_eq!(with(&["cat", &one, "--raw"]), ["cat", file, "/a:/b", "--raw"]);
-        assert_eq!(with(&[&one]), ["ls", file, "/a:/b"]);
-        assert_eq!(with(&["stats", "https://a.example/x.h5:/u"]), ["stats", "https://a.example/x.h5", "/u"]);
-        assert_eq!(with(&["cat", "none.h5:/a"]), ["cat", "none.h5:/a"]);
+        assert_eq!(with(&["head", &one, "--raw"]), ["head", file, "/a:/b", "--raw"]);
+        assert_eq!(with(&[&one]), ["ls", one.as_str()]);
+        assert_eq!(with(&["plot", "https://a.example/x.h5:/u"]), ["plot", "https://a.example/x.h5", "/u"]);
+        assert_eq!(with(&["head", "none.h5:/a"]), ["head", "none.h5:/a"]);
         assert_eq!(with(&["verify", &one]), ["verify", one.as_str()]);
     }
 }

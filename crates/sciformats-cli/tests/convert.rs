@@ -247,3 +247,42 @@ fn interrupted_nothing_is_left() {
         assert_eq!(names(dir), ["a.ra"]);
     }
 }
+
+#[test]
+fn a_selection_of_nothing_is_an_error() {
+    let dir = folder(&["hdf5/filters.h5", "gsd/hoomd-log.gsd", "rawarray/f4.ra"]);
+    let dir = dir.path();
+    for (from, wrong, right) in
+        [("hoomd-log.gsd", "/framez/0", "/frames/0"), ("filters.h5", "/none of them", "/")]
+    {
+        for to in ["x.asdf", "x.h5", "x.gsd", "x.csv", "x.json", "x.npz", "x.npy"] {
+            // One pattern that matches does not make up for the other.
+            let args = ["convert", from, to, "--lossy", "--select", wrong, "--select", right];
+            let said = stderr(dir, 3, &args);
+            assert!(said.contains(wrong), "{to}: {said}");
+            assert!(!dir.join(to).exists(), "{to}");
+        }
+    }
+    let said = stderr(dir, 3, &["convert", "hoomd-log.gsd", "x.asdf", "--select", "/framez/0"]);
+    assert!(said.contains("did you mean /frames/0?"), "{said}");
+    // A format without compression has no level of it.
+    let said = stderr(dir, 2, &["convert", "f4.ra", "x.npy", "--lossy", "--level", "3"]);
+    assert!(said.contains("level has no meaning in npy"), "{said}");
+    assert_eq!(names(dir), ["f4.ra", "filters.h5", "hoomd-log.gsd"]);
+}
+
+#[test]
+fn a_view_is_converted_as_a_table() {
+    let dir = folder(&["gsd/hoomd-log.gsd"]);
+    let dir = dir.path();
+    for args in [
+        &["convert", "hoomd-log.gsd:/log", "x.h5"][..],
+        &["convert", "hoomd-log.gsd", "x.csv", "--select", "/log"],
+    ] {
+        let said = stderr(dir, 1, args);
+        assert!(said.contains("`sciformats convert hoomd-log.gsd:/log OUT`"), "{said}");
+    }
+    if cfg!(feature = "tables") {
+        stdout(dir, 0, &["convert", "hoomd-log.gsd:/log", "x.csv"]);
+    }
+}

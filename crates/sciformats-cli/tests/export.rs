@@ -37,7 +37,7 @@ fn csv_has_columns_for_coordinates() {
     assert_eq!(read("obs.csv"), program.stdout(0, &["cat", "cells.h5ad", "/obs", "--csv"]));
     let wrong = program.stderr(1, &["convert", "cells.h5ad", "all.csv"]);
     assert!(wrong.contains("choose some of /X, /obs with --select"), "{wrong}");
-    assert!(program.stderr(1, &["convert", "climate.nc", "no.csv", "--select", "/no"]).contains("no array"));
+    assert!(program.stderr(3, &["convert", "climate.nc", "no.csv", "--select", "/no"]).contains("no object"));
     assert!(
         program.stderr(2, &["convert", "climate.nc", "x.csv", "--filter", "zstd"]).contains("no meaning")
     );
@@ -218,4 +218,50 @@ fn netcdf_from_other_formats() {
     let copy = path("copy.nc");
     fixtures.stdout(0, &["convert", "hdf5/filters.h5", &copy, "-q"]);
     fixtures.stdout(0, &["diff", "hdf5/filters.h5", &copy]);
+}
+
+#[test]
+fn a_hyphen_is_stdin_and_stdout() {
+    let dir = tempfile::tempdir().unwrap();
+    common::climate(&dir.path().join("climate.nc"));
+    common::spiral(&dir.path().join("spiral.h5"));
+    let program = Program::at(dir.path());
+    let before = fs::read_dir(dir.path()).unwrap().count();
+    let out = |args: &[&str]| {
+        let output = program.run(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    assert!(out(&["references", "climate.nc", "-o", "-"]).starts_with(b"{"));
+    assert!(out(&["combine", "climate.nc", "-o", "-"]).starts_with(b"{"));
+    assert!(out(&["salvage", "spiral.h5", "-"]).starts_with(b"\x89HDF"));
+    assert!(out(&["salvage", "spiral.h5", "--map", "-"]).starts_with(b"<svg"));
+    if cfg!(feature = "tables") {
+        let csv = out(&["convert", "spiral.h5:/spiral", "-", "--to", "csv"]);
+        assert!(csv.starts_with(b"x,y,t\r\n"));
+        assert_eq!(out(&["sql", "SELECT * FROM \"spiral.h5:/spiral\"", "-o", "-", "-F", "csv"]), csv);
+        assert!(out(&["convert", "spiral.h5:/spiral", "-", "--to", "parquet"]).starts_with(b"PAR1"));
+        fs::write(dir.path().join("spiral.csv"), &csv).unwrap();
+        assert!(out(&["convert", "spiral.csv", "-", "--to", "hdf5"]).starts_with(b"\x89HDF"));
+        fs::remove_file(dir.path().join("spiral.csv")).unwrap();
+        let mut command = program.command();
+        let stdin = fs::File::open(dir.path().join("spiral.h5")).unwrap();
+        let piped = command.args(["sql", "SELECT * FROM \"-:/spiral\"", "-F", "csv"]).stdin(stdin).output();
+        assert_eq!(piped.unwrap().stdout, csv);
+    }
+    for args in [
+        &["advise", "-"][..],
+        &["salvage", "-"],
+        &["explode", "-"],
+        &["implode", "-"],
+        &["edit", "-", "set", "/", "a", "1"],
+        &["combine", "-", "-o", "x.json"],
+        &["references", "-", "-o", "x.json"],
+        &["combine", "climate.nc", "-o", "-", "--add"],
+        &["salvage", "spiral.h5", "-", "--map", "-"],
+    ] {
+        let said = program.stderr(2, args);
+        assert!(said.contains("std"), "{args:?}: {said}");
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), before);
 }

@@ -138,7 +138,7 @@ fn tables_and_sparse_matrices() {
     assert_eq!(json[1], serde_json::json!({"cell": "AAG", "kind": "B cell", "count": 1.5, "few": "NaN"}));
     assert_eq!(cat(&["/X"]), "[[0.0 0.0 1.0]\n [2.0 0.0 0.0]\n [0.0 0.0 0.0]\n [0.0 5.0 0.0]]\n");
     assert_eq!(cat(&["/obs/kind"]), "[\"T cell\" \"B cell\"       \"\" \"T cell\"]\n");
-    let error = program.stderr(2, &["cat", "cells.h5ad", "/obs", "--raw"]);
+    let error = program.stderr(1, &["cat", "cells.h5ad", "/obs", "--raw"]);
     assert!(error.contains("is a group, not an array"), "{error}");
 }
 

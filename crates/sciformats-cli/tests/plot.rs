@@ -113,7 +113,7 @@ fn several_lines_have_names_in_every_format() {
     for (args, status, why) in [
         (&["a.nc", "/lat", "/lon", "-k", "image"][..], 2, "only be drawn as lines"),
         (&["a.nc", "/lat", "/time"], 1, "dates"),
-        (&["spiral.h5", "/spiral", "--field", "x", "--field", "z"], 2, "has no field z"),
+        (&["spiral.h5", "/spiral", "--field", "x", "--field", "z"], 2, "names z, but the fields are"),
         (&["spiral.h5", "/spiral", "--field", "x", "--field", "y", "-k", "histogram"], 2, "several times"),
     ] {
         let error = program.stderr(status, &[&["plot"], args].concat());
@@ -252,12 +252,21 @@ fn what_cannot_be_drawn_says_why() {
         (&["plot", "rawarray/scalar.ra"], "a single value"),
         (&["plot", "rawarray/no-elements.ra"], "no elements"),
         (&["plot", "blosc2/text.b2nd"], "which are not numbers"),
-        (&["plot", "gsd/hoomd-log.gsd", "/log"], "choose one of their fields"),
+        (&["plot", "gsd/hoomd-log.gsd", "/log"], "choose one of their fields with --field"),
         (&["plot", "rawarray/five-dimensions.ra", "-s", "..."], "an image needs 2"),
     ] {
-        let error = stderr(2, args);
+        let error = stderr(1, args);
         assert!(error.contains(why), "{args:?}: {error}");
     }
     let field = stdout(0, &["plot", "gsd/hoomd-log.gsd", "/log", "--field", "log/energy"]);
     assert!(field.starts_with("/log log/energy"), "{field}");
+}
+
+#[test]
+fn the_title_names_what_is_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    common::climate(&dir.path().join("climate.nc"));
+    let program = Program::at(dir.path());
+    let drawn = program.stdout(0, &["plot", "climate.nc", "/tas", "--at", "lat=52,time=2001-07-02", "-q"]);
+    assert!(drawn.starts_with("/tas[lat=52.5, time=2001-07-02"), "{drawn}");
 }

@@ -259,11 +259,17 @@ fn differences_and_tolerances() {
     assert_eq!(stdout(0, &["diff", a, a]), "same  1 object compared\n");
     assert_eq!(
         stdout(1, &["diff", a, b]),
-        "/  1 of 3 elements differ, by up to 0.5 (relative 0.2)\n  [1]  2.0 ≠ 2.5\ndiffer  1 different\n"
+        "/  1 of 3 elements differs, by up to 0.5 (relative 0.2)\n  [1]  2.0 ≠ 2.5\ndiffer  1 different\n"
     );
     assert_eq!(stdout(0, &["diff", a, b, "--rtol", "0.2", "--quiet"]), "");
-    assert_eq!(stdout(0, &["diff", a, b, "--ignore", "/", "--only", "/x"]), "same  0 objects compared\n");
+    // What nothing matches would be found equal in silence.
+    let none = stderr(3, &["diff", a, b, "--only", "/x", "--only", "/"]);
+    assert!(none.contains("--only: no object named \"/x\""), "{none}");
     assert_eq!(stdout(1, &["diff", "-q", a, c]), "/  shape 3 ≠ 2\n");
+    let (one, other) =
+        (raw_array(dir.path(), "one.ra", &[], &[1.0]), raw_array(dir.path(), "other.ra", &[], &[2.0]));
+    let scalars = stdout(1, &["diff", one.to_str().unwrap(), other.to_str().unwrap()]);
+    assert!(scalars.contains("1 of 1 element differs, ") && scalars.contains("\n  1.0 ≠ 2.0\n"), "{scalars}");
     let lines: Vec<Json> = stdout(1, &["diff", "--json", a, b])
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -302,12 +308,19 @@ fn exit_statuses_and_what_to_do() {
         &[],
         &["cat"],
         &["cat", "rawarray/f4.ra", "-s", "1,2,3"],
-        &["cat", "gsd/hoomd-log.gsd", "/frames"],
         &["diff", "rawarray/f4.ra", "rawarray/f4.ra", "--rtol", "-1"],
         &["ls", "rawarray", "/x"],
         &["--limit-memory", "lots", "info", "rawarray/f4.ra"],
     ] {
         stderr(2, args);
+    }
+    // The contents of the file do not permit these.
+    for args in [
+        &["cat", "gsd/hoomd-log.gsd", "/frames"][..],
+        &["stats", "blosc2/text.b2nd"],
+        &["plot", "blosc2/text.b2nd"],
+    ] {
+        stderr(1, args);
     }
     for args in [
         &["info", "no such file"][..],
@@ -330,6 +343,15 @@ fn exit_statuses_and_what_to_do() {
         "sciformats: gsd/hoomd-log.gsd: no object named \"/frames/0/partcles/N\" (did you mean /frames/0/particles/N?)\n"
     );
     assert!(stderr(3, &["cat", "rawarray/lz4.ra", "--limit-memory", "16"]).contains("--limit-memory"));
+    let none = stderr(3, &["nofile.h5"]);
+    assert_eq!(none, "sciformats: cannot open nofile.h5: no such file, and no command has this name\n");
+    if cfg!(feature = "tables") {
+        let sql = |from: &str| stderr(3, &["sql", &format!("SELECT * FROM {from}")]);
+        let named = sql("\"gsd/hoomd-log\"");
+        assert!(named.contains("hoomd-log.gsd") && named.contains("\"FILE:/PATH\""), "{named}");
+        let near = sql("\"gsd/hoomd-log.gsd:/lag\"");
+        assert!(near.contains("gsd/hoomd-log.gsd:/lag"), "{near}");
+    }
     // One file that cannot be read does not keep the others from being told.
     let output = run(&["info", "--json", "no such file", "rawarray/f4.ra"]);
     assert_eq!(output.status.code(), Some(3));
@@ -443,4 +465,54 @@ fn folders_are_verified_file_by_file() {
     assert!(lines.iter().any(|line| line["file"] == "gsd/hoomd-log.gsd" && line["ok"] == true));
     assert!(lines.iter().any(|line| line["ok"] == false));
     assert!(lines.iter().filter(|line| line["error"].is_string()).all(|line| line["blame"].is_string()));
+}
+
+#[test]
+fn a_file_and_a_path_in_one_word() {
+    let log = "gsd/hoomd-log.gsd:/log/energy";
+    let energy = stdout(0, &["cat", "gsd/hoomd-log.gsd", "/log/energy"]);
+    assert_eq!(stdout(0, &["cat", log]), energy);
+    let both = stdout(0, &["cat", log, "rawarray/scalar.ra"]);
+    assert!(both.contains(energy.trim_end()) && both.contains("rawarray/scalar.ra"), "{both}");
+    let listed = stdout(0, &["ls", "gsd/hoomd-log.gsd:/frames/0", "gsd/types.gsd:/frames/0"]);
+    assert_eq!(listed.matches(" /frames/0").count(), 2, "{listed}");
+    let dir = tempfile::tempdir().unwrap();
+    let new = dir.path().join("new.h5");
+    let new = new.to_str().unwrap();
+    stdout(0, &["convert", "gsd/hoomd-log.gsd:/frames/1", new, "--lossy"]);
+    let there = stdout(0, &["ls", "-r", "--json", new]);
+    assert!(there.contains("\"/frames/1/") && !there.contains("\"/frames/2"), "{there}");
+    for command in [&["info"][..], &["verify"], &["inspect"], &["find", "--type", "u8"]] {
+        let said = stderr(3, &[command, &[log]].concat());
+        assert!(said.contains("the file is gsd/hoomd-log.gsd"), "{command:?}: {said}");
+    }
+    let said = stderr(2, &["cat", "rawarray/f4.ra", "/no file", "rawarray/f4.ra"]);
+    assert!(said.contains("comes last"), "{said}");
+}
+
+#[test]
+fn paths_for_the_completion_of_shells() {
+    let of = |words: &[&str]| stdout(0, &[&["--quiet", "paths", "--"], words].concat());
+    let gsd = "gsd/hoomd-log.gsd";
+    assert_eq!(of(&["cat", gsd, "/f"]), "/frames/\n");
+    assert!(of(&["cat", gsd, ""]).contains("/log\n"));
+    assert!(of(&["cat", gsd, "/frames/0/particles/N"]).starts_with("/frames/0/particles/N"));
+    assert!(of(&["convert", gsd, "x.h5", "--select", "/fr"]).contains("/frames/\n"));
+    assert_eq!(stdout(1, &["paths", "--", "plot", gsd, "--kind", ""]), "");
+}
+
+#[test]
+fn one_cut_is_one_fault() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cut.h5");
+    let whole = fs::read(fixtures().join("hdf5/filters.h5")).unwrap();
+    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let text = stdout(1, &["verify", path.to_str().unwrap()]);
+    let mut lines: Vec<&str> = text.lines().collect();
+    let last = lines.pop().unwrap();
+    let told = lines.len();
+    lines.sort_unstable();
+    lines.dedup();
+    assert_eq!(told, lines.len(), "{text}");
+    assert!(last.contains(&format!("{told} fault")), "{text}");
 }

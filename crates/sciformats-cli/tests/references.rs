@@ -401,3 +401,40 @@ fn parquet_with_groups_says_how_it_is_opened() {
     let said = program.stderr(0, &["references", "a.h5", "-o", "a.parquet", "--url", "s3://b/a.h5"]);
     assert!(said.contains("with remote_protocol=\"s3\" only"), "{said}");
 }
+
+#[test]
+fn scalars_of_a_tree_are_no_refused_arrays() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.5.0\n%YAML 1.1\n--- {name: run, steps: 3}\n...\n";
+    fs::write(folder.path().join("run.asdf"), text).unwrap();
+    let program = Program::at(folder.path());
+    let said = program.stderr(0, &["references", "run.asdf", "-o", "run.json"]);
+    assert_eq!(
+        said,
+        "run.asdf: 0 referenced, 0 inlined, 0 links not followed, 0 refused, 2 scalars of the tree left out\n"
+    );
+    let lines = program.stderr(0, &["references", "run.asdf", "-o", "run.json", "--force", "--json"]);
+    assert_eq!(lines.matches("\"treatment\":\"scalar\"").count(), 2, "{lines}");
+}
+
+#[test]
+fn advice_of_long_paths_is_in_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut made = sciformats::hdf5_pure::Writer::create(folder.path().join("long.h5")).unwrap();
+    let name = "a name that is longer than any column was";
+    made.dataset(name).shape([64, 64]).chunks([8, 64]).write(&[0.5f32; 64 * 64]).unwrap();
+    made.finish().unwrap();
+    let output = Program::at(folder.path()).run(&["advise", "long.h5"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let accesses = text.lines().filter_map(|line| Some(&line[..line.find(" request")?]));
+    let columns: Vec<usize> = accesses.map(|line| line.rfind("  ").unwrap()).collect();
+    assert!(columns.len() > 3 && columns.iter().all(|column| *column == columns[0]), "{text}");
+}
+
+#[test]
+fn an_index_that_is_none_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    common::raw_array(&folder.path().join("a.ra"), &[1], &[0.5]);
+    let said = Program::at(folder.path()).stderr(3, &["ls", "https://none.example/x.h5", "--index", "a.ra"]);
+    assert!(said.starts_with("sciformats: a.ra: the file is no index"), "{said}");
+}

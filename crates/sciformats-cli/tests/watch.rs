@@ -157,6 +157,15 @@ fn meaning_and_statistics_of_wide_rows() {
         "{tas}"
     );
     assert!(lines[3].contains("4 rows; waiting"), "{tas}");
+    // Programs get every row, unless they ask for fewer.
+    let many: Vec<f64> = (0..25).map(f64::from).collect();
+    common::raw_array(&dir.path().join("many.ra"), &[25], &many);
+    for (args, rows) in [(&["--csv"][..], 25), (&["--json"], 25), (&["--csv", "-n", "3"], 3)] {
+        let args = [&["watch", "many.ra", "--idle", "0.05", "--interval", "0.05"], args].concat();
+        let printed = program.stdout(0, &args);
+        assert_eq!(printed.lines().count(), rows, "{args:?}");
+        assert!(printed.contains("24.0"), "{printed}");
+    }
     let height = program.stdout(0, &["watch", "climate.nc", "/height", "--idle", "0.05", "-q"]);
     assert_eq!(height, "2.0\n");
     let tree = program.stdout(0, &["watch", "climate.nc", "--idle", "0.05", "-q"]);

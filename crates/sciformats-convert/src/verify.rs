@@ -65,7 +65,15 @@ pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
     // What was missing earlier was not found by this call.
     drop(source.take_missing());
     let (mut seen, mut findings, mut missing) = (HashSet::new(), 0u64, 0u64);
+    // The structures that were cut off, and what was told of each object: several reads may meet the same fault.
+    let (mut cut, mut told) = (HashSet::new(), HashSet::new());
     let mut tell = |path: &str, error: Error| {
+        if !told.insert((path.to_owned(), error.to_string())) {
+            return;
+        }
+        if let (true, Some(offset)) = (is_cut(&error), error.offset()) {
+            cut.insert(offset);
+        }
         if error.blame() == Blame::Elsewhere || matches!(error, Error::Forbidden { .. }) {
             missing += 1;
         } else {
@@ -88,7 +96,7 @@ pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
         let found = file.size();
         let error = Fault::from(FaultKind::Cut { found, whole }).at("file", found);
         // The part that was cut off may be one that is never read.
-        if seen.insert(error.to_string()) {
+        if cut.is_empty() && seen.insert(error.to_string()) {
             findings += 1;
             visit(Finding { path: None, error });
         }
@@ -104,8 +112,10 @@ pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
         visit(Finding { path: Some(path), error });
     }
     source.check(&mut |finding| {
-        // A fault that was found by reading is not reported twice.
-        if !seen.contains(&finding.error.to_string()) {
+        // A fault that was found by reading is not reported twice, and what was cut off is not damaged besides.
+        let known = finding.error.offset().is_some_and(|offset| cut.contains(&offset))
+            || (finding.path.is_none() && is_cut(&finding.error) && !cut.is_empty());
+        if !known && !seen.contains(&finding.error.to_string()) {
             findings += 1;
             visit(finding);
         }
@@ -127,6 +137,11 @@ fn broken(file: &File, link: &Entry) -> Option<Error> {
         _ => return Some(error),
     };
     Some(Error::missing("link", link.path.as_str(), problem))
+}
+
+/// Returns whether an error says that the end of the file is missing.
+fn is_cut(error: &Error) -> bool {
+    matches!(error, Error::Malformed { fault: Fault { kind: FaultKind::Cut { .. }, .. }, .. })
 }
 
 fn one(

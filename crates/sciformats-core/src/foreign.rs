@@ -54,8 +54,8 @@ const SIGNATURES: &[(usize, &[u8], &str, &str)] = &[
     (344, b"ni1\0", "the header of NIfTI-1", "Python's nibabel reads it with the .img beside it"),
     (4, b"n+2\0", "NIfTI-2", "Python's nibabel reads it"),
     (128, b"DICM", "DICOM", "Python's pydicom reads it"),
-    (0, b"PAR1", "Parquet", "Python's pandas.read_parquet reads it"),
-    (0, b"ARROW1", "an Arrow file", "Python's pyarrow reads it"),
+    (0, b"PAR1", "Parquet", TABLE),
+    (0, b"ARROW1", "an Arrow file", TABLE),
     (0, b"II*\0", "TIFF", "Python's tifffile reads it"),
     (0, b"MM\0*", "TIFF", "Python's tifffile reads it"),
     (0, b"II+\0", "BigTIFF", "Python's tifffile reads it"),
@@ -71,6 +71,9 @@ const SIGNATURES: &[(usize, &[u8], &str, &str)] = &[
     (0, b"\xff\xd8\xff", "a picture (JPEG)", "it contains no arrays"),
     (0, b"%PDF-", "PDF", "it contains no arrays"),
 ];
+
+/// The next step for a table of another program.
+const TABLE: &str = "`sciformats sql` and `sciformats convert FILE out.h5` read it";
 
 const CLASSIC: &str = "classic netCDF";
 const NC4: &str = "`nccopy -k nc4 FILE new.nc` converts it to netCDF-4, which is HDF5";

@@ -101,6 +101,11 @@ pub enum Treatment {
         /// What it leads to.
         reason: String,
     },
+    /// A scalar of a tree, which is no array: it is not part of the references.
+    Scalar {
+        /// Why it is not.
+        reason: String,
+    },
     /// The object is not part of the references.
     Refused {
         /// Why it is not.
@@ -109,12 +114,13 @@ pub enum Treatment {
 }
 
 impl Treatment {
-    /// Returns one word: `referenced`, `inlined`, `link` or `refused`.
+    /// Returns one word: `referenced`, `inlined`, `link`, `scalar` or `refused`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Referenced { .. } => "referenced",
             Self::Inlined { .. } => "inlined",
             Self::Link { .. } => "link",
+            Self::Scalar { .. } => "scalar",
             Self::Refused { .. } => "refused",
         }
     }
@@ -126,6 +132,7 @@ impl fmt::Display for Treatment {
             Self::Referenced { chunks } => write!(f, "referenced, {chunks} chunks"),
             Self::Inlined { bytes, reason } => write!(f, "inlined, {bytes} bytes, because {reason}"),
             Self::Link { reason } => write!(f, "not followed, because {reason}"),
+            Self::Scalar { reason } => write!(f, "left out, because {reason}"),
             Self::Refused { reason } => write!(f, "refused, because {reason}"),
         }
     }

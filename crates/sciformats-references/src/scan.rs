@@ -124,7 +124,11 @@ impl Scan<'_> {
                 }
             },
             Found::Object(_, Object::Datatype(_)) => return Ok(()),
-            Found::Object(_, Object::Value(_)) => "a scalar of the tree is not an array".into(),
+            Found::Object(_, Object::Value(_)) => {
+                let treatment = Treatment::Scalar { reason: "a scalar of the tree is not an array".into() };
+                self.report.entries.push(Entry { path: path.into(), treatment });
+                return self.root(path);
+            }
             Found::Object(_, Object::Damaged { error, .. })
             | Found::Unreadable(error)
             | Found::Unlisted(error) => error.to_string(),

@@ -3,17 +3,19 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | signature `\x89SFI\r\n\x1a\n` |
-//! | 8 | 4 | version of this layout: 1 |
+//! | 8 | 4 | version of this layout: 2; version 1 lacks the URL |
 //! | 12 | 8 | size of the remote file |
 //! | 20 | 4 + n | length of the entity tag, and the tag; length 0 if there is none |
 //! | | 4 + n | the same for the date of the last change, as the server writes it |
+//! | | 4 + n | the same for the URL, without its password and its query |
 //! | | 4 | number of extents |
 //! | | 12 each | offset in the file (8 bytes) and length (4) of each extent, ascending, disjoint |
 //! | | | the bytes of the extents, one after another |
 //! | | 8 | FNV-1a of everything before, 64 bits |
 //!
 //! Numbers are little-endian. An index is only used for a file of the same size, and every request for more
-//! of the file asks for the version of the index. The index does not contain the format of the file.
+//! of the file asks for the version of the index. If the URL is another one, the server is asked first whether the file is the same.
+//! The index does not contain the format of the file.
 
 use std::ops::Range;
 use std::path::Path;
@@ -28,7 +30,9 @@ use sciformats_core::{Error, Limits, ReadAt, Result, WriteAt, bound};
 use crate::http::Version;
 
 const SIGNATURE: u64 = u64::from_le_bytes(*b"\x89SFI\r\n\x1a\n");
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The version without the URL.
+const NAMELESS: u32 = 1;
 
 /// The structures of a file.
 ///
@@ -48,6 +52,8 @@ pub struct Index {
     pub size: u64,
     /// The version of the file, as far as it was known.
     pub version: Version,
+    /// The URL without its password and its query, if it is known.
+    pub url: Option<String>,
     /// Offsets and bytes of the extents, in ascending order and without overlaps.
     pub extents: Vec<(u64, Vec<u8>)>,
 }
@@ -75,7 +81,7 @@ impl Index {
             }
         }
         extents.retain(|(_, bytes)| !bytes.is_empty());
-        Ok(Self { size: file.size(), version, extents })
+        Ok(Self { size: file.size(), version, url: None, extents })
     }
 
     /// Reads an index from a file.
@@ -117,10 +123,17 @@ impl Index {
 
     fn body(i: &[u8]) -> Parsed<'_, Self> {
         let (i, _) = constant("signature", le_u64, SIGNATURE)(i)?;
-        let (i, _) = constant("version", le_u32, VERSION)(i)?;
+        let (i, layout) = field("version", le_u32)(i)?;
+        if !matches!(layout, NAMELESS | VERSION) {
+            return fail(i, FaultKind::Rule("has a version that this program does not know"));
+        }
         let (i, size) = field("size of the file", le_u64)(i)?;
         let (i, etag) = field("entity tag", length_data(le_u32))(i)?;
         let (i, modified) = field("date of the last change", length_data(le_u32))(i)?;
+        let (i, url) = match layout {
+            NAMELESS => (i, &[][..]),
+            _ => field("URL", length_data(le_u32))(i)?,
+        };
         let (i, number) = field("number of extents", le_u32)(i)?;
         if (i.len() as u64) / 12 < u64::from(number) {
             return fail(i, FaultKind::Truncated);
@@ -144,7 +157,7 @@ impl Index {
             bytes => Some(String::from_utf8_lossy(bytes).into_owned()),
         };
         let version = Version { etag: text(etag), modified: text(modified) };
-        Ok((i, Self { size, version, extents }))
+        Ok((i, Self { size, version, url: text(url), extents }))
     }
 
     /// Returns the bytes of the index.
@@ -159,7 +172,7 @@ impl Index {
         out.extend(SIGNATURE.to_le_bytes());
         out.extend(VERSION.to_le_bytes());
         out.extend(self.size.to_le_bytes());
-        for text in [&self.version.etag, &self.version.modified] {
+        for text in [&self.version.etag, &self.version.modified, &self.url] {
             let text = text.as_deref().unwrap_or_default().as_bytes();
             out.extend(short(text.len())?.to_le_bytes());
             out.extend(text);
@@ -204,6 +217,27 @@ mod tests {
         let path = folder.path().join("x.sfi");
         index().write(&path).unwrap();
         assert_eq!(Index::read(&path).unwrap(), index());
+    }
+
+    #[test]
+    fn an_index_without_a_url_is_still_read() {
+        let bytes = [
+            &b"\x89SFI\r\n\x1a\n"[..], // signature
+            &[1, 0, 0, 0],             // version
+            &[3, 0, 0, 0, 0, 0, 0, 0], // size of the file
+            &[0, 0, 0, 0],             // entity tag
+            &[0, 0, 0, 0],             // date of the last change
+            &[1, 0, 0, 0],             // number of extents
+            &[1, 0, 0, 0, 0, 0, 0, 0], // offset
+            &[2, 0, 0, 0],             // length
+            &[7, 8],                   // bytes
+        ]
+        .concat();
+        let whole = [&bytes[..], &checksum(&bytes).to_le_bytes()].concat();
+        let index = Index { size: 3, version: Version::default(), url: None, extents: vec![(1, vec![7, 8])] };
+        assert_eq!(Index::parse(&whole).unwrap(), index);
+        let named = Index { url: Some("https://data.example/run.h5".into()), ..index };
+        assert_eq!(Index::parse(&named.encode().unwrap()).unwrap(), named);
     }
 
     #[test]

@@ -173,7 +173,8 @@ impl Remote {
     }
 
     /// Opens a file with its index. No request is made until something is read that the index does not
-    /// contain. If the file was replaced meanwhile, that read is an error.
+    /// contain. If the file was replaced meanwhile, that read is an error. If the URL is not that of the index, or has a query, which
+    /// an index does not contain, the file is opened as usual to find out whether the index belongs to it.
     ///
     /// ```no_run
     /// use sciformats_remote::index::Index;
@@ -186,8 +187,12 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// [`Usage`](sciformats_core::Error::Usage) if `url` is not a URL.
+    /// [`Usage`](sciformats_core::Error::Usage) if `url` is not a URL, or if the index belongs to another file; those of [`open`] if
+    /// the file has to be asked.
     pub fn with_index(url: &str, index: Index, options: &RemoteOptions) -> Result<Self> {
+        if index.url.as_deref() != Some(shown(url).as_str()) || url.contains('?') {
+            return Self::compared(url, index, options);
+        }
         let (size, version) = (index.size, index.version);
         let store: Box<dyn Store> = if Address::is_address(url) {
             #[cfg(feature = "cloud")]
@@ -204,6 +209,31 @@ impl Remote {
             planned.supply_known(start, bytes);
         }
         Ok(Self(planned))
+    }
+
+    /// Opens a file, and adds the bytes of an index if it belongs to this file: if the size, what both know of the version, and the
+    /// first bytes agree.
+    fn compared(url: &str, index: Index, options: &RemoteOptions) -> Result<Self> {
+        let file = open(url, options)?;
+        let version = file.version();
+        let differ = |one: &Option<String>, other: &Option<String>| {
+            one.as_ref().zip(other.as_ref()).is_some_and(|(one, other)| one != other)
+        };
+        let alike = file.size() == index.size
+            && !differ(&version.etag, &index.version.etag)
+            && !differ(&version.modified, &index.version.modified)
+            && match index.extents.first() {
+                Some((start, bytes)) => *file.read_at(*start, bytes.len())? == **bytes,
+                None => true,
+            };
+        if !alike {
+            let of = index.url.map(|url| format!(": that of {url} when it was made")).unwrap_or_default();
+            return Err(Error::usage("index", format!("belongs to another file{of}")));
+        }
+        for (start, bytes) in index.extents {
+            file.0.supply_known(start, bytes);
+        }
+        Ok(file)
     }
 
     /// Returns the URL without its secrets.
@@ -243,7 +273,8 @@ impl Remote {
     ///
     /// `Io` if a part has to be fetched again.
     pub fn index(&self) -> Result<Index> {
-        Index::of(&self.0, &self.0.recorded(), self.version())
+        let index = Index::of(&self.0, &self.0.recorded(), self.version())?;
+        Ok(Index { url: Some(self.name()), ..index })
     }
 }
 

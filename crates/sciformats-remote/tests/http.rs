@@ -288,12 +288,17 @@ fn an_index_opens_without_a_request() {
     file.record();
     file.read_at(10, 20).unwrap();
     file.read_at(200_000, 100).unwrap();
+    // Of a structure that is announced as a whole, only a part may be read.
+    let node = std::slice::from_ref(&(100_000..100_500));
+    file.prefetch(node, Purpose::Structure).unwrap();
+    file.read_at(100_000, 24).unwrap();
     let index = Index::parse(&file.index().unwrap().encode().unwrap()).unwrap();
     assert_eq!(index.version, file.version());
     server.seen();
     let file = Remote::with_index(&server.url("/f"), index.clone(), &options()).unwrap();
     assert_eq!(*file.read_at(10, 20).unwrap(), bytes()[10..30]);
     assert_eq!(*file.read_at(200_010, 90).unwrap(), bytes()[200_010..200_100]);
+    file.prefetch(node, Purpose::Structure).unwrap();
     assert!(server.seen().is_empty());
     read(&file).unwrap();
     // Of a file that was replaced it says nothing.
@@ -301,6 +306,30 @@ fn an_index_opens_without_a_request() {
     let file = Remote::with_index(&server.url("/f"), index, &options()).unwrap();
     let error = read(&file).unwrap_err().to_string();
     assert!(error.contains("was replaced"), "{error}");
+}
+
+#[test]
+fn an_index_belongs_to_one_file() {
+    let server = Server::new(bytes());
+    let file = open(&server.url("/f"), &options()).unwrap();
+    file.record();
+    file.read_at(10, 20).unwrap();
+    let index = file.index().unwrap();
+    assert_eq!(index.url.as_deref(), Some(server.url("/f").as_str()));
+    server.seen();
+    // Another URL and a query are compared with the index; here they lead to the same file.
+    for url in ["/g", "/f?key=1"] {
+        let file = Remote::with_index(&server.url(url), index.clone(), &options()).unwrap();
+        assert_eq!(*file.read_at(10, 20).unwrap(), bytes()[10..30]);
+        assert!(!server.seen().is_empty());
+    }
+    let mut others = bytes();
+    others[15] ^= 1;
+    for other in [others, vec![7; SIZE - 1]] {
+        let server = Server::new(other);
+        let error = Remote::with_index(&server.url("/f"), index.clone(), &options()).unwrap_err();
+        assert!(error.to_string().contains("belongs to another file"), "{error}");
+    }
 }
 
 #[test]

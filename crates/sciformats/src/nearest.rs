@@ -24,6 +24,7 @@ impl File {
     /// memory.array(fields, "temperature", array::<f32>(&[1], &[273.5]));
     /// let file = File::from(memory);
     /// assert_eq!(file.nearest("/feilds/temperature").as_deref(), Some("/fields/temperature"));
+    /// assert_eq!(file.nearest("/fieldz/temperature").as_deref(), Some("/fields/temperature"));
     /// assert_eq!(file.nearest("Temperature").as_deref(), Some("/fields/temperature"));
     /// assert_eq!(file.nearest("/pressure"), None);
     /// ```
@@ -32,16 +33,18 @@ impl File {
         let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
         let (letters, name) = (wanted.to_lowercase().chars().collect::<Vec<char>>(), last(&wanted));
         // At most a third of the letters may be wrong; otherwise it is another word.
-        let mut best = (letters.len() / 3 + 1, None);
+        // Of two that are as near, the one whose spelling is nearer is meant.
+        let mut best = ((letters.len() / 3 + 1, 0), None);
         let mut left = LOOKED_AT;
         let source = self.source();
         let _ = breadth_first(source, ("/", source.root()), self.limits(), &mut |entry| {
             let there = !matches!(entry.what, Found::Unreadable(_) | Found::Unlisted(_));
             if there && entry.path != "/" {
                 let moved = if last(&entry.path) == name { 1 } else { usize::MAX };
-                let distance = moved.min(distance(&letters, &entry.path.to_lowercase()));
-                if distance < best.0 {
-                    best = (distance, Some(entry.path));
+                let spelt = distance(&letters, &entry.path.to_lowercase());
+                let near = (moved.min(spelt), spelt);
+                if near < best.0 {
+                    best = (near, Some(entry.path));
                 }
             }
             left = bound::left(left, 1);

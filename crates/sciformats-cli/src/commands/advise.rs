@@ -6,11 +6,14 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use sciformats::Value;
-use sciformats_convert::advise::{self, Advice, Candidate, Cost, Options, Profile, Weight};
+use sciformats_convert::advise::{self, Advice, Candidate, Cost, Options, Profile, Replayed, Weight};
+use sciformats_core::bound;
+use unicode_width::UnicodeWidthStr;
 
 use super::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
+use crate::output::named;
 use crate::session::Session;
 
 /// The arguments of `advise`.
@@ -53,6 +56,7 @@ pub(super) fn run(args: &Advise, session: &Session) -> Outcome {
     if !(args.latency >= 0.0 && args.bandwidth > 0.0) {
         return Err(Failure::Usage("--latency is at least 0, and --bandwidth above it".into()));
     }
+    named(&args.file, "advise")?;
     let file = Arc::new(session.open_whole(&args.file)?);
     let profile = match args.profile {
         For::Cloud => Profile::Cloud,
@@ -159,15 +163,16 @@ fn text(out: &mut impl Write, advice: &Advice, args: &Advise) -> Outcome<()> {
             args.latency, args.bandwidth
         )?;
     }
-    for access in &advice.accesses {
+    let named = |access: &Replayed| {
         let path = if access.path.is_empty() { String::new() } else { format!(" {}", access.path) };
+        look::safe(&format!("{}{path}", access.name)).into_owned()
+    };
+    let names: Vec<String> = advice.accesses.iter().map(named).collect();
+    let widest = names.iter().map(|name| name.width()).max().unwrap_or_default(); // nothing is printed of none
+    for (access, name) in advice.accesses.iter().zip(&names) {
+        let space = " ".repeat(bound::left(widest, name.width()));
         let then = access.then.map(|then| format!("  →  {}", cost(&then, args))).unwrap_or_default();
-        writeln!(
-            out,
-            "  {:24} {}{then}",
-            look::safe(&format!("{}{path}", access.name)),
-            cost(&access.now, args)
-        )?;
+        writeln!(out, "  {name}{space}  {}{then}", cost(&access.now, args))?;
     }
     if let Some(plan) = &advice.plan {
         writeln!(out, "{TITLE}plan{TITLE:#}")?;

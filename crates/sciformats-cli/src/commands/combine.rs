@@ -22,10 +22,11 @@ use super::references::{local, tell, write};
 use crate::args::parse_size;
 use crate::failure::{Answer, Failure, Outcome, free};
 use crate::interrupt::{self, Unfinished};
+use crate::output::{is_stdout, named, not_stdout, through_file};
 use crate::session::Session;
 
 /// The arguments of `combine`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Combine {
     /// The files in the order in which they are joined, or their URLs
     #[arg(value_name = "FILE", required = true)]
@@ -33,7 +34,7 @@ pub(crate) struct Combine {
     /// The dimension along which they are joined
     #[arg(long, value_name = "DIMENSION", default_value = "time")]
     along: String,
-    /// The output: JSON, a folder of Parquet files if it ends in .parquet, a repository of Icechunk if it is icechunk:DIR, or an
+    /// The output: JSON (`-` is stdout), a folder of Parquet files if it ends in .parquet, a repository of Icechunk if it is icechunk:DIR, or an
     /// HDF5 file that shows the others if it ends in .h5, .hdf5 or .nc
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
@@ -59,6 +60,20 @@ pub(crate) struct Combine {
 }
 
 pub(super) fn run(args: &Combine, session: &Session) -> Outcome {
+    for file in &args.files {
+        named(file, "combine")?;
+    }
+    if args.add {
+        not_stdout(&args.output, "an output to which files are added")?;
+    }
+    if is_stdout(&args.output) {
+        // Nothing but the references is written to stdout, so the report needs no other place.
+        return through_file(".json", session, |path, _| {
+            let report = as_references(&Combine { output: path.into(), ..args.clone() }, session)?;
+            tell(&report, Path::new("stdout"), session)?;
+            Ok(Answer::of(report.is_complete()))
+        });
+    }
     if !args.add {
         free(icechunk::place(&args.output), args.force)?;
     } else if icechunk::repository(&args.output).is_some() {

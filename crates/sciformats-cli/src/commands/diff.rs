@@ -12,7 +12,7 @@ use sciformats_core::bound;
 
 use super::json::JsonObject;
 use crate::args::Diff;
-use crate::failure::{Answer, Outcome};
+use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
 use crate::session::Session;
 
@@ -31,6 +31,9 @@ pub(super) fn run(args: &Diff, session: &Session) -> Outcome {
         .with_versions(args.storage)
         .with_ignore(args.ignore.iter().map(String::as_str))
         .with_only(args.only.iter().map(String::as_str));
+    options.check_only(left, right).map_err(|error| {
+        Failure::Input(format!("--only: {error}; neither file has a match, so nothing would be compared"))
+    })?;
     let mut out = session.text();
     let mut failure = Ok(());
     let summary = session.watched("comparing", &[&a, &b], || {
@@ -97,7 +100,8 @@ fn sides(out: &mut impl Write, what: &str, (a, b): (&str, &str)) -> io::Result<(
 fn print_elements(out: &mut impl Write, elements: &Elements) -> io::Result<()> {
     let count = look::grouped(elements.different);
     let of = look::count(elements.compared, "element");
-    write!(out, "{WRONG}{count}{WRONG:#} of {of} differ")?;
+    let verb = if elements.different == 1 { "differs" } else { "differ" };
+    write!(out, "{WRONG}{count}{WRONG:#} of {of} {verb}")?;
     if let Some(max) = elements.max_abs {
         write!(out, ", by up to {}", brief(max))?;
     }
@@ -109,7 +113,12 @@ fn print_elements(out: &mut impl Write, elements: &Elements) -> io::Result<()> {
         let index: Vec<String> = mismatch.index.iter().map(u64::to_string).collect();
         let index = index.join(", ");
         let (a, b) = (look::clipped(&mismatch.a, 60), look::clipped(&mismatch.b, 60));
-        write!(out, "  {FAINT}[{index}]{FAINT:#}  ")?;
+        // A scalar has no index.
+        if index.is_empty() {
+            write!(out, "  ")?;
+        } else {
+            write!(out, "  {FAINT}[{index}]{FAINT:#}  ")?;
+        }
         sides(out, "", (&a, &b))?;
     }
     let hidden = bound::left(elements.different, elements.first.len() as u64);

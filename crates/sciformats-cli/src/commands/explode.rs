@@ -10,11 +10,13 @@ use crate::args::InOut;
 use crate::failure::{Answer, Failure, Outcome, free};
 use crate::interrupt::NewFolder;
 use crate::look;
-use crate::output::{is_stdout, through_file};
+use crate::output::{is_stdout, named, not_stdout, through_file};
 use crate::session::Session;
 
 pub(super) fn explode(args: &InOut, session: &Session) -> Outcome {
+    named(&args.input, "explode")?;
     let target = args.output.clone().unwrap_or_else(|| beside(&args.input, "_exploded"));
+    not_stdout(&target, "an exploded file, which consists of several,")?;
     free(&target, args.force)?;
     let document = open(&args.input, session)?;
     // Each block becomes a file beside the tree. Blocks that nothing refers to may be left out.
@@ -53,6 +55,7 @@ pub(super) fn explode(args: &InOut, session: &Session) -> Outcome {
 }
 
 pub(super) fn implode(args: &InOut, session: &Session) -> Outcome {
+    named(&args.input, "implode")?;
     if args.output.as_deref().is_some_and(is_stdout) {
         return through_file(".asdf", session, |path, session| {
             implode(&InOut { output: Some(path.into()), ..args.clone() }, session)

@@ -30,6 +30,7 @@ mod view;
 pub(crate) mod watch;
 mod zarr;
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,6 +44,12 @@ use crate::session::Session;
 
 /// Carries out a command.
 pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
+    match command {
+        Command::Ls(args) => in_order(&args.path, &args.more, session)?,
+        Command::Cat(args) => in_order(&args.object.path, &args.more, session)?,
+        Command::Stats(args) => in_order(&args.object.path, &args.more, session)?,
+        _ => {}
+    }
     match command {
         Command::Info(args) => info::run(args, session),
         Command::Ls(args) => ls::run(args, session),
@@ -74,7 +81,7 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Convert(args) => convert::run(args, session),
         Command::Repack(args) => convert::repack(args, session),
         Command::Completions { shell } => shell::completions(*shell, session),
-        Command::Paths { file, start } => shell::paths(file, start, session),
+        Command::Paths { words } => shell::paths(words, session),
         Command::Man { dir } => shell::man(dir),
     }
 }
@@ -82,25 +89,54 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
 /// Returns the objects that the words of a command mean: files, of which the second may be the path in the first,
 /// and the last one the path in all of them.
 fn objects(object: &Object, more: &[PathBuf], session: &Session) -> Vec<Object> {
-    let is_file = |word: &Path| session.far().is_far(word) || word.exists();
+    let is_file = |word: &Path| word == Path::new("-") || session.far().is_far(word) || word.exists();
     let second = PathBuf::from(&object.path);
     let mut files = vec![object.file.clone()];
     let mut path = "/".to_owned();
     match more.split_last() {
-        None if object.path == "/" || !is_file(&second) || holds(object, session) => {
+        None if object.path == "/"
+            || !(is_file(&second) || within(&second, session).is_some())
+            || holds(object, session) =>
+        {
             path.clone_from(&object.path);
         }
         None => files.push(second),
         Some((last, between)) => {
             files.push(second);
             files.extend_from_slice(between);
-            match last.to_str().filter(|_| !is_file(last)) {
+            match last.to_str().filter(|_| !is_file(last) && within(last, session).is_none()) {
                 Some(inside) => path = inside.to_owned(),
                 None => files.push(last.clone()),
             }
         }
     }
-    files.into_iter().map(|file| Object { file, path: path.clone() }).collect()
+    let object = |file: PathBuf| match within(&file, session) {
+        // A path of its own counts, and not the one of all files.
+        Some(object) if !is_file(&file) => object,
+        _ => Object { file, path: path.clone() },
+    };
+    files.into_iter().map(object).collect()
+}
+
+/// Fails if the path of an object stands between files, because it could be meant for one of them or for all.
+fn in_order(path: &str, more: &[PathBuf], session: &Session) -> Outcome<()> {
+    let word = Path::new(path);
+    if more.is_empty() || !path.starts_with('/') || session.far().is_far(word) || word.exists() {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "{path} is no file; the path of an object in all files comes last, and that in one file is written FILE:{path}"
+    )))
+}
+
+/// Returns the object that `FILE:/PATH` names, if there is such a file.
+fn within(word: &Path, session: &Session) -> Option<Object> {
+    let is_file = |word: &OsStr| {
+        let path = Path::new(word);
+        word == "-" || session.far().is_far(path) || path.exists()
+    };
+    let [file, path] = crate::words::separated(word.as_os_str(), &is_file)?;
+    Some(Object { file: file.into(), path: path.into_string().ok()? })
 }
 
 /// Returns whether the file contains an object at the path. What stdin contains can only be read once.
@@ -185,7 +221,7 @@ fn for_each_file(
             Ok(file) => match one(path, &Arc::new(file)) {
                 Ok(Answer::Yes) => {}
                 Ok(Answer::No) => answer = Answer::No,
-                Err(failure @ (Failure::Input(_) | Failure::Usage(_))) => {
+                Err(failure @ (Failure::Input(_) | Failure::Usage(_) | Failure::Refused(_))) => {
                     complain(&failure.to_string());
                     unreadable = true;
                 }

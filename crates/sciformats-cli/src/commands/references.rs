@@ -17,18 +17,19 @@ use crate::args::parse_size;
 use crate::failure::{Answer, Failure, Outcome, free};
 use crate::interrupt::{self, NewFolder};
 use crate::look;
+use crate::output::{is_stdout, through_file};
 use crate::session::Session;
 
 /// The number of bytes of JSON that are written at once.
 const BUFFER: usize = 1 << 17;
 
 /// The arguments of `references`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct References {
     /// The file, or its URL
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The references to write: JSON, a folder of Parquet files if it ends in .parquet, or a repository of Icechunk if it is
+    /// The references to write: JSON (`-` is stdout), a folder of Parquet files if it ends in .parquet, or a repository of Icechunk if it is
     /// icechunk:DIR
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
@@ -47,6 +48,17 @@ pub(crate) struct References {
 }
 
 pub(super) fn run(args: &References, session: &Session) -> Outcome {
+    if args.file == Path::new("-") && args.url.is_none() {
+        return Err(Failure::Usage(
+            "stdin has no URL by which readers could open it; name one with --url".into(),
+        ));
+    }
+    if is_stdout(&args.output) {
+        // Nothing but the references is written to stdout, so the report needs no other place.
+        return through_file(".json", session, |path, _| {
+            run(&References { output: path.into(), ..args.clone() }, session)
+        });
+    }
     free(icechunk::place(&args.output), args.force)?;
     let file = session.open_passing(&args.file)?;
     let mut options = Options::new(match &args.url {
@@ -180,11 +192,13 @@ pub(super) fn local(path: &Path) -> Outcome<String> {
 pub(super) fn tell(report: &Report, path: &Path, session: &Session) -> Outcome<()> {
     let mut out = io::stderr().lock();
     let (mut referenced, mut inlined, mut links, mut refused) = (0u64, 0u64, 0u64, 0u64);
+    let mut scalars = 0u64;
     for entry in &report.entries {
         match &entry.treatment {
             Treatment::Referenced { .. } => referenced += 1,
             Treatment::Inlined { .. } => inlined += 1,
             Treatment::Link { .. } => links += 1,
+            Treatment::Scalar { .. } => scalars += 1,
             Treatment::Refused { .. } => refused += 1,
         }
         if session.json {
@@ -195,12 +209,14 @@ pub(super) fn tell(report: &Report, path: &Path, session: &Session) -> Outcome<(
                 Treatment::Inlined { bytes, reason } => {
                     object.value("bytes", *bytes).value("reason", reason.as_str());
                 }
-                Treatment::Link { reason } | Treatment::Refused { reason } => {
+                Treatment::Link { reason } | Treatment::Scalar { reason } | Treatment::Refused { reason } => {
                     object.value("reason", reason.as_str());
                 }
             }
             writeln!(out, "{}", object.finish())?;
-        } else if !session.quiet && !matches!(entry.treatment, Treatment::Referenced { .. }) {
+        } else if !session.quiet
+            && !matches!(entry.treatment, Treatment::Referenced { .. } | Treatment::Scalar { .. })
+        {
             let line = format!("{}: {}", entry.path, entry.treatment);
             writeln!(out, "{}", look::safe(&line))?;
         }
@@ -227,9 +243,14 @@ pub(super) fn tell(report: &Report, path: &Path, session: &Session) -> Outcome<(
     }
     if !session.quiet && !session.json {
         let file = path.display().to_string();
+        let left = if scalars == 0 {
+            String::new()
+        } else {
+            format!(", {} of the tree left out", look::count(scalars, "scalar"))
+        };
         writeln!(
             out,
-            "{}: {referenced} referenced, {inlined} inlined, {links} links not followed, {refused} refused",
+            "{}: {referenced} referenced, {inlined} inlined, {links} links not followed, {refused} refused{left}",
             look::safe(&file)
         )?;
     }

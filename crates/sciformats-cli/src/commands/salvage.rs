@@ -14,6 +14,7 @@ use crate::failure::{Answer, Failure, Outcome, free};
 use crate::figure::canvas::Pixels;
 use crate::figure::raster::png;
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
+use crate::output::{is_stdout, named, through_file};
 use crate::session::Session;
 
 /// The columns and rows of a map that is written as PNG.
@@ -24,6 +25,22 @@ const SHOWN: usize = 40;
 
 pub(super) fn run(args: &Salvage, session: &Session) -> Outcome {
     let input = &args.file;
+    named(input, "salvage")?;
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_stdout);
+    match (to_stdout(&args.output), to_stdout(&args.map)) {
+        (true, true) => return Err(Failure::Usage("only one of OUT and --map can be stdout".into())),
+        (false, false) => {}
+        (true, false) => {
+            return through_file("", session, |path, session| {
+                run(&Salvage { output: Some(path.into()), ..args.clone() }, session)
+            });
+        }
+        (false, true) => {
+            return through_file(".svg", session, |path, session| {
+                run(&Salvage { map: Some(path.into()), ..args.clone() }, session)
+            });
+        }
+    }
     for (name, output) in [("OUT", &args.output), ("--map", &args.map)] {
         let Some(output) = output else { continue };
         apart(input, output, name)?;
@@ -64,7 +81,8 @@ pub(super) fn run(args: &Salvage, session: &Session) -> Outcome {
         return Err(error.into());
     }
     if let Some(output) = args.output.as_ref().filter(|_| found.is_empty()) {
-        let name = output.display();
+        // What is meant for stdout goes through a file of which nobody knows the name.
+        let name = if session.is_aside() { "stdout".into() } else { output.display().to_string() };
         return Err(Failure::Refused(format!("{name} is not written, because nothing is left for it")));
     }
     Ok(Answer::of(report.is_sound()))

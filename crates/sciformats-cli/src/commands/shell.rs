@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::CommandFactory;
 use clap_complete::Shell;
 use sciformats::walk::join;
-use sciformats::{Error, Object, Target};
+use sciformats::{Object, Target};
 
 use crate::args::Cli;
 use crate::failure::{Answer, Failure, Outcome};
@@ -32,25 +32,110 @@ pub(super) fn completions(shell: Shell, session: &Session) -> Outcome {
 
 /// The largest number of paths that are proposed.
 const PROPOSED: usize = 1000;
+/// The table of what a trajectory logs.
+const LOG: &str = "/log";
+
+/// The options whose value is the path of an object, or begins with one.
+const PATH_OPTIONS: [&str; 5] = ["select", "only", "ignore", "chunk", "filter_of"];
+/// The commands whose arguments include paths of objects.
+const WITH_PATHS: [&str; 8] = ["ls", "cat", "head", "tail", "plot", "stats", "attrs", "watch"];
+/// The changes of `edit`, and how many paths each begins with.
+const CHANGES: [(&str, usize); 6] =
+    [("set", 1), ("unset", 1), ("rename", 1), ("move", 2), ("delete", 1), ("link", 2)];
+
+/// Prints the paths that may stand in place of the last word of a command line. The answer is no if there are none, which
+/// includes words that stand for something else, such as the value of an option.
+pub(super) fn paths(words: &[String], session: &Session) -> Outcome {
+    let Some((file, start)) = asked(words) else { return Ok(Answer::No) };
+    beginning(&file, &start, session)
+}
+
+/// Returns the file whose paths are asked for, and the beginning of the paths.
+fn asked(words: &[String]) -> Option<(PathBuf, String)> {
+    let (last, before) = words.split_last()?;
+    let program = Cli::command();
+    let mut command = &program;
+    let mut file = None;
+    // After a change of `edit`: how many of its words are there already.
+    let mut given: Option<usize> = None;
+    // The option whose value comes next.
+    let mut waiting: Option<&clap::Arg> = None;
+    for word in before {
+        if waiting.take().is_some() {
+            continue;
+        }
+        if let Some(option) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) {
+            waiting = option_of(&program, command, option);
+        } else if let Some(inner) = command.find_subcommand(word) {
+            given = CHANGES.iter().any(|(change, _)| change == word).then_some(0);
+            command = inner;
+        } else if let Some(given) = &mut given {
+            *given += 1;
+        } else if file.is_none() && Path::new(word).is_file() {
+            file = Some(PathBuf::from(word));
+        }
+    }
+    let file = file?;
+    if let Some(option) = waiting {
+        return PATH_OPTIONS.contains(&option.get_id().as_str()).then(|| (file, last.clone()));
+    }
+    if let Some((option, value)) = last.split_once('=').filter(|(option, _)| option.starts_with("--")) {
+        let named = PATH_OPTIONS
+            .iter()
+            .any(|known| option.strip_prefix("--") == Some(known.replace('_', "-").as_str()));
+        return named.then(|| (file, value.to_owned()));
+    }
+    let takes = match given {
+        Some(given) => CHANGES.iter().any(|(change, paths)| *change == command.get_name() && given < *paths),
+        None => WITH_PATHS.contains(&command.get_name()),
+    };
+    (takes && !last.starts_with('-')).then(|| (file, last.clone()))
+}
+
+/// Returns an option that takes its value from the next word, by what follows the first `-` of a word.
+fn option_of<'a>(
+    program: &'a clap::Command,
+    command: &'a clap::Command,
+    word: &str,
+) -> Option<&'a clap::Arg> {
+    let mut options = command.get_arguments().chain(program.get_arguments());
+    let takes = |option: &&clap::Arg| option.get_action().takes_values();
+    match word.strip_prefix('-') {
+        Some(long) => options.find(|option| option.get_long() == Some(long)).filter(takes),
+        // Of several letters, only the last one may take a value.
+        None => {
+            let letter = word.chars().last()?;
+            options.find(|option| option.get_short() == Some(letter)).filter(takes)
+        }
+    }
+}
 
 /// Prints the paths in a file that begin with some text, one level at a time: those of groups end with `/`.
-pub(super) fn paths(path: &Path, start: &str, session: &Session) -> Outcome {
+fn beginning(path: &Path, start: &str, session: &Session) -> Outcome {
     let file = session.open(path)?;
-    let (group, _) = start.rsplit_once('/').unwrap_or_default();
+    let start = if start.starts_with('/') { start.to_owned() } else { format!("/{start}") };
+    // Names may contain `/`, as those of GSD do, so the group may be further up.
+    let mut group = start.as_str();
+    let id = loop {
+        group = group.rsplit_once('/').map_or("", |(group, _)| group);
+        match file.resolve(if group.is_empty() { "/" } else { group }) {
+            Ok(id) => break id,
+            Err(error) if group.is_empty() => return Err(Failure::of(path, &error)),
+            Err(_) => {}
+        }
+    };
     let group = if group.is_empty() { "/" } else { group };
-    let fail = |error: &Error| Failure::of(path, error);
-    let id = file.resolve(group).map_err(|error| fail(&error))?;
     let source = file.source();
     let mut out = session.bytes();
-    let mut count = 0;
-    for member in source.members(id).map_err(|error| fail(&error))? {
-        let Ok(member) = member else { continue };
+    // The log of a trajectory is a view that no group lists.
+    let (mut count, mut view) = (0, LOG.starts_with(&start) && file.resolve(LOG).is_ok());
+    for member in source.members(id).map_err(|error| Failure::of(path, &error))?.flatten() {
         let inside = join(group, &member.name);
-        let start = if start.starts_with('/') { start.to_owned() } else { format!("/{start}") };
         // A shell would take a line feed for the end of the path.
         if !inside.starts_with(&start) || inside.chars().any(char::is_control) {
             continue;
         }
+        view &= inside != LOG;
         let is_group = match member.target {
             Target::Object(id) => matches!(source.object(id), Ok(Object::Group)),
             _ => false,
@@ -61,8 +146,11 @@ pub(super) fn paths(path: &Path, start: &str, session: &Session) -> Outcome {
             break;
         }
     }
+    if view {
+        writeln!(out, "{LOG}")?;
+    }
     out.flush()?;
-    Ok(Answer::of(count > 0))
+    Ok(Answer::of(count > 0 || view))
 }
 
 pub(super) fn man(dir: &Path) -> Outcome {
@@ -71,4 +159,48 @@ pub(super) fn man(dir: &Path) -> Outcome {
     let command = Cli::command().disable_help_subcommand(true);
     clap_mangen::generate_to(command, dir).map_err(unwritten)?;
     Ok(Answer::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What follows the name of the file, and the beginning of the paths that are asked for.
+    fn of(before: &[&str], after: &[&str]) -> Option<String> {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let words =
+            before.iter().chain(std::slice::from_ref(&file)).chain(after).map(|word| (*word).to_owned());
+        asked(&words.collect::<Vec<_>>()).map(|(found, start)| {
+            assert_eq!(found, Path::new(file));
+            start
+        })
+    }
+
+    #[test]
+    fn paths_stand_where_the_command_line_takes_them() {
+        for (before, after, start) in [
+            (&["cat"][..], &[""][..], Some("")),
+            (&["cat", "--raw"], &["-a", "/u"], Some("/u")),
+            (&["--threads", "2", "plot", "--slice", "0"], &["/u"], Some("/u")),
+            (&["cat"], &["--format", ""], None),
+            (&["cat"], &["-f", ""], None),
+            (&["plot"], &["--kind", "l"], None),
+            (&["plot"], &["--ki"], None),
+            (&["convert"], &["new.h5", "--select", "/f"], Some("/f")),
+            (&["convert"], &["new.h5", "--select=/f"], Some("/f")),
+            (&["convert"], &["new.h5", "--to=h"], None),
+            (&["convert"], &["new"], None),
+            (&["diff", "--only", "/u"], &["b.h5", "--ignore", "/v"], Some("/v")),
+            (&["edit"], &["set", "/f"], Some("/f")),
+            (&["edit"], &["set", "/f", "un"], None),
+            (&["edit"], &["set", "/f", "units", "K", "--type", "t"], None),
+            (&["edit"], &["move", "/u", "/f"], Some("/f")),
+            (&["edit"], &["s"], None),
+            (&["watch"], &["/f"], Some("/f")),
+            (&["info"], &["/f"], None),
+        ] {
+            assert_eq!(of(before, after).as_deref(), start, "{before:?} {after:?}");
+        }
+        assert_eq!(asked(&["cat".into(), "none.h5".into(), "/".into()]), None);
+    }
 }

@@ -11,8 +11,9 @@ use sciformats_salvage::RepairPlan;
 use super::json::JsonObject;
 use super::salvage::apart;
 use crate::args::Verify;
-use crate::failure::{Answer, Failure, Outcome, complain, explain, free};
+use crate::failure::{Answer, Failure, Outcome, advice, complain, explain, free};
 use crate::look::{self, FAINT, LINK, TITLE, WELL, WRONG};
+use crate::output::not_stdout;
 use crate::session::Session;
 
 pub(super) fn run(args: &Verify, session: &Session) -> Outcome {
@@ -56,6 +57,7 @@ fn repair(args: &Verify, session: &Session) -> Outcome {
         for path in &paths {
             apart(path, output, "--repair-to")?;
         }
+        not_stdout(output, "a mended copy")?;
         free(output, args.force)?;
     }
     let mut out = session.text();
@@ -113,15 +115,17 @@ fn planned(out: &mut impl Write, path: &Path, plan: &RepairPlan) -> io::Result<(
 
 fn one(out: &mut impl Write, path: &Path, file: &File, session: &Session) -> Outcome<bool> {
     let mut failure = Ok(());
+    let mut limits = 0;
     let summary = session.watched("verifying", &[file], || {
         verify::verify(file, &mut |finding| {
+            limits += u64::from(matches!(finding.error, Error::LimitExceeded { .. }));
             if failure.is_ok() {
                 failure = print(out, path, &finding, session);
             }
         })
     });
     failure?;
-    conclude(out, path, Some(summary), session)?;
+    conclude(out, path, Some((summary, limits)), session)?;
     Ok(summary.findings == 0 && summary.missing == 0)
 }
 
@@ -142,6 +146,9 @@ fn print(out: &mut impl Write, path: &Path, finding: &Finding, session: &Session
     }
     let file = path.display().to_string();
     let within = finding.path.as_deref().unwrap_or_default();
+    let raised = matches!(finding.error, Error::LimitExceeded { .. });
+    let advice = advice(path, &finding.error).filter(|_| raised);
+    let error = advice.map_or_else(|| error.clone(), |advice| format!("{error} ({advice})"));
     let (file, within, error) = (look::safe(&file), look::safe(within), look::safe(&error));
     let space = if within.is_empty() { "" } else { " " };
     let elsewhere = matches!(finding.error, Error::Missing { .. } | Error::Forbidden { .. });
@@ -161,15 +168,16 @@ fn blame(error: &Error) -> &'static str {
     }
 }
 
-/// Prints the last line about a file: what was read, or nothing if the file could not be opened.
+/// Prints the last line about a file: what was read and how many reads a limit forbade, or nothing if the file could not be
+/// opened.
 fn conclude(
     out: &mut impl Write,
     path: &Path,
-    summary: Option<verify::Summary>,
+    summary: Option<(verify::Summary, u64)>,
     session: &Session,
 ) -> io::Result<()> {
-    let findings = summary.map_or(1, |summary| summary.findings);
-    let summary = summary.unwrap_or_default();
+    let findings = summary.map_or(1, |(summary, _)| summary.findings);
+    let (summary, limits) = summary.unwrap_or_default();
     if session.json {
         let mut object = JsonObject::new();
         object.value("file", path.display().to_string()).value("ok", findings == 0 && summary.missing == 0);
@@ -193,6 +201,9 @@ fn conclude(
     let (style, verdict) = match (findings, summary.missing) {
         (0, 0) => (WELL, "sound".to_owned()),
         (0, missing) => (LINK, format!("sound, but {} elsewhere not read", look::count(missing, "source"))),
+        (n, 0) if n == limits => {
+            (WRONG, format!("not verified to the end, because a limit forbids {}", look::count(n, "read")))
+        }
         (n, 0) => (WRONG, look::count(n, "fault")),
         (n, missing) => {
             let (n, missing) = (look::count(n, "fault"), look::count(missing, "source"));

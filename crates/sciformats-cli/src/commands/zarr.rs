@@ -109,7 +109,7 @@ fn tell(
         for (path, note) in notes {
             writeln!(out, "  note  {}", look::safe(&format!("{path}: {note}")))?;
         }
-        writeln!(out, "{} -> {}: {written} arrays", look::safe(&input), look::safe(&output))?;
+        writeln!(out, "{} → {}: {written} arrays", look::safe(&input), look::safe(&output))?;
     }
     out.flush()?;
     Ok(())

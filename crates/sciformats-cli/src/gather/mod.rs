@@ -19,7 +19,7 @@ use crate::figure::palette;
 use crate::figure::sample::{Bars, Cloud, Line, Mean, Statistics};
 use crate::figure::{Axis, Body, Figure};
 use crate::look;
-use crate::meaning::{Thing, along, selection};
+use crate::meaning::{Chosen, Thing, along, chosen};
 
 /// The number of lines that can be told apart in one picture.
 pub(crate) const LINES: u64 = 7;
@@ -82,8 +82,10 @@ impl<'a> Subject<'a> {
         let more = bound::left(shape.len(), of_picture);
         let first = || Some(first_entries(thing, more)).filter(|_| more > 0 && kind != Some(Kind::Histogram));
         let slice = slice.map(str::to_owned).or_else(|| if at.is_none() { first() } else { None });
-        let (selection, chosen) = selection(thing, slice.as_deref(), at)?;
-        let parts: Vec<&str> = slice.as_deref().into_iter().chain(at).collect();
+        let (selection, chosen) = chosen(thing, slice.as_deref(), at)?;
+        // The title names what is drawn, which need not be what was asked for.
+        let parts: Vec<String> = slice.into_iter().chain(chosen.iter().map(Chosen::brief)).collect();
+        let chosen = chosen.iter().map(Chosen::told).collect();
         let slice = (!parts.is_empty()).then(|| parts.join(", "));
         Ok((Self { thing, array, selection, slice, field: None, more: Vec::new(), stop: None }, chosen))
     }

@@ -20,19 +20,23 @@ impl Numbers {
     /// [`Error::Usage`] if the elements are not numbers, or if a field has to be named.
     pub(crate) fn new(element: &ElementType, field: Option<&str>) -> Result<Self> {
         let problem = |text: String| Err(Error::usage("array", text));
+        let unknown = |text: String| Err(Error::usage("--field", text));
         let (one, field) = match (element, field) {
             (ElementType::Compound(fields), Some(wanted)) => match inner(fields, wanted) {
                 Some((one, path)) => (one, path),
                 None => {
-                    return problem(format!("has no field {wanted}; its fields are {}", names(fields)));
+                    return unknown(format!("names {wanted}, but the fields are {}", names(fields)));
                 }
             },
             (ElementType::Compound(fields), None) => {
-                return problem(format!("holds compounds; choose one of their fields: {}", names(fields)));
+                return problem(format!(
+                    "holds compounds; choose one of their fields with --field: {}",
+                    names(fields)
+                ));
             }
             (_, Some(_)) => {
-                return problem(format!(
-                    "holds elements of type {}, which have no fields",
+                return unknown(format!(
+                    "names a field, but the elements are of type {}, which has none",
                     type_name(element)
                 ));
             }
@@ -204,7 +208,7 @@ mod tests {
             assert_eq!((out.as_slice(), numbers.are_whole()), (&[value][..], whole), "{field}");
         }
         let error = Numbers::new(&element, Some("at.z")).unwrap_err().to_string();
-        assert!(error.contains("its fields are n, at.x, at.y"), "{error}");
+        assert!(error.contains("the fields are n, at.x, at.y"), "{error}");
         assert!(Numbers::new(&element, Some("at")).is_err());
     }
 
@@ -228,12 +232,12 @@ mod tests {
         assert_eq!(taken("id").unwrap(), [9.0]);
         assert!(Numbers::new(&element, Some("id")).unwrap().are_whole());
         for (field, problem) in
-            [("name", "which are not numbers"), ("x", "has no field x; its fields are id, z")]
+            [("name", "which are not numbers"), ("x", "names x, but the fields are id, z")]
         {
             assert!(taken(field).unwrap_err().to_string().contains(problem));
         }
         let error = Numbers::new(&element, None).unwrap_err().to_string();
-        assert!(error.contains("choose one of their fields: id, z"), "{error}");
+        assert!(error.contains("choose one of their fields with --field: id, z"), "{error}");
         assert!(Numbers::new(&texts(&[], &[""]).info.element, None).is_err());
         assert!(Numbers::new(&ElementType::F32, Some("x")).is_err());
     }

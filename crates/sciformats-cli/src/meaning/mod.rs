@@ -10,7 +10,7 @@ use sciformats::{Array, Error, File, Object, Result};
 use sciformats_conventions::decoding::Decoding;
 use sciformats_conventions::{Dataset, For, Meaning, Variable};
 
-pub(crate) use select::selection;
+pub(crate) use select::{Chosen, chosen, selection};
 
 /// Which values of an object are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

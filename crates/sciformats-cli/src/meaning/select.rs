@@ -9,6 +9,29 @@ use super::Thing;
 use super::along::{self, Places};
 use crate::look;
 
+/// A coordinate that was chosen because it is nearest to the one that was asked for.
+pub(crate) struct Chosen {
+    name: String,
+    place: String,
+    units: Option<String>,
+    index: usize,
+    length: u64,
+}
+
+impl Chosen {
+    /// Describes it in a line.
+    pub(crate) fn told(&self) -> String {
+        let Self { name, place, index, .. } = self;
+        let units = self.units.as_ref().map(|units| format!(" {units}")).unwrap_or_default();
+        format!("{name} = {place}{units}, index {index} of {}", look::grouped(self.length))
+    }
+
+    /// Names it as briefly as in a command line.
+    pub(crate) fn brief(&self) -> String {
+        format!("{}={}", self.name, self.place)
+    }
+}
+
 /// Returns the part that a slice and coordinates name, and a description of the chosen coordinates.
 ///
 /// # Errors
@@ -19,6 +42,16 @@ pub(crate) fn selection(
     slice: Option<&str>,
     at: Option<&str>,
 ) -> Result<(Selection, Vec<String>)> {
+    let (selection, chosen) = chosen(thing, slice, at)?;
+    Ok((selection, chosen.iter().map(Chosen::told).collect()))
+}
+
+/// As [`selection`], with the chosen coordinates themselves.
+pub(crate) fn chosen(
+    thing: &Thing,
+    slice: Option<&str>,
+    at: Option<&str>,
+) -> Result<(Selection, Vec<Chosen>)> {
     let array = thing.array()?;
     let shape = array
         .info()
@@ -51,8 +84,8 @@ pub(crate) fn selection(
         let axis = axis(variable, name).unwrap_or_default();
         let (index, found) = nearest(thing.data(), (variable, axis), wanted)?;
         let length = shape.get(axis).copied().unwrap_or_default();
-        let units = found.1.map(|units| format!(" {units}")).unwrap_or_default();
-        chosen.push(format!("{name} = {}{units}, index {index} of {}", found.0, look::grouped(length)));
+        let (place, units) = found;
+        chosen.push(Chosen { name: name.to_owned(), place, units, index, length });
         *free = Some(index.to_string());
     }
     let parts: Vec<&str> = parts.iter().map(|part| part.as_deref().unwrap_or(":")).collect();

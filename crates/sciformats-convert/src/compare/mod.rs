@@ -21,8 +21,8 @@ use std::ops::ControlFlow;
 use sciformats_core::Error;
 
 pub use elements::{Elements, Mismatch};
-pub use pattern::Pattern;
 pub(crate) use pattern::is_selected;
+pub use pattern::{Pattern, objects_match};
 
 use sciformats::File;
 use sciformats::model::ElementType;
@@ -155,6 +155,26 @@ impl Options {
     #[must_use]
     pub fn with_show(self, show: usize) -> Self {
         Self { show, ..self }
+    }
+
+    /// Fails if one of the patterns of paths to compare matches nothing in either file, because no difference would then be
+    /// found in silence.
+    ///
+    /// ```
+    /// use sciformats::memory::{Memory, array};
+    /// use sciformats::{File, Format};
+    /// use sciformats_convert::compare::Options;
+    ///
+    /// let a = File::from(Memory::single(Format::RawArray, array::<f64>(&[1], &[1.0])));
+    /// assert!(Options::exact().with_only(["/"]).check_only(&a, &a).is_ok());
+    /// assert!(Options::exact().with_only(["/u"]).check_only(&a, &a).is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] with the first such pattern, and the most similar path.
+    pub fn check_only(&self, a: &File, b: &File) -> sciformats::Result<()> {
+        pattern::all_match(&[a, b], &self.only, true)
     }
 
     fn ignores(&self, path: &str) -> bool {

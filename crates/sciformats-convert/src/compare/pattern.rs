@@ -1,5 +1,11 @@
 //! Patterns of paths.
 
+use std::ops::ControlFlow;
+
+use sciformats::File;
+use sciformats::walk::{Found, breadth_first};
+use sciformats_core::{Error, Result};
+
 /// A pattern of paths: `*` stands for any characters, including none and `/`; `?` stands for one character;
 /// every other character stands for itself.
 ///
@@ -77,6 +83,55 @@ pub(crate) fn is_selected(path: &str, patterns: &[Pattern]) -> bool {
             _ => return false,
         }
     }
+}
+
+/// Fails if a pattern matches no object of a file, because a mistyped name would otherwise select nothing in silence.
+///
+/// ```
+/// use sciformats::memory::{Memory, array};
+/// use sciformats::{File, Format};
+/// use sciformats_convert::compare::{Pattern, objects_match};
+///
+/// let mut tree = Memory::new(Format::Hdf5);
+/// tree.array(tree.root(), "fields", array::<u8>(&[1], &[7]));
+/// let file = File::from(tree);
+/// assert!(objects_match(&file, &[Pattern::from("/f*")]).is_ok());
+/// let error = objects_match(&file, &[Pattern::from("/fieldz")]).unwrap_err();
+/// assert_eq!(error.to_string(), r#"no object named "/fieldz" (did you mean "/fields"?)"#);
+/// ```
+///
+/// # Errors
+///
+/// [`Error::NotFound`] with the first pattern that matches nothing, and the most similar path.
+pub fn objects_match(file: &File, patterns: &[Pattern]) -> Result<()> {
+    all_match(&[file], patterns, false)
+}
+
+/// As [`objects_match`], for patterns that may match in any of several files, and may match attributes, which have the
+/// path `PATH@NAME`.
+pub(super) fn all_match(files: &[&File], patterns: &[Pattern], attributes: bool) -> Result<()> {
+    let mut left: Vec<&Pattern> = patterns.iter().collect();
+    for file in files {
+        if left.is_empty() {
+            break;
+        }
+        let source = file.source();
+        let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
+            left.retain(|pattern| !pattern.matches(&entry.path));
+            if let (true, false, Found::Object(id, _)) = (attributes, left.is_empty(), &entry.what) {
+                for attribute in source.attributes(*id).into_iter().flatten().flatten() {
+                    let path = format!("{}@{}", entry.path, attribute.name.shown());
+                    left.retain(|pattern| !pattern.matches(&path));
+                }
+            }
+            if left.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+    }
+    let Some(missing) = left.first() else { return Ok(()) };
+    let name = missing.to_string();
+    let object = name.split('@').next().unwrap_or_default();
+    let nearest = files.iter().find_map(|file| file.nearest(object)).filter(|nearest| nearest != object);
+    Err(Error::not_found("object", name).with_nearest(nearest))
 }
 
 #[cfg(test)]

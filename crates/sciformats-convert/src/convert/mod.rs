@@ -138,6 +138,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Unsupported`] if the target format is not built in;
+    /// [`Error::NotFound`] if a pattern of the selection matches no object;
     /// [`Error::Usage`] if the target holds one array, but none or several are
     /// selected.
     pub fn new(file: &Arc<File>, target: Format, options: &Options) -> Result<Self> {

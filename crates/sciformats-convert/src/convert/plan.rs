@@ -10,7 +10,7 @@ use super::rescue::{Origin, Rescue};
 use super::table::{Body, Link, Rare, Table, Taken};
 use super::view::{View, peeled};
 use super::{Counts, Loss, Options, Plan, Remark, frames, references, scalar, single, tree};
-use crate::compare::is_selected;
+use crate::compare::{is_selected, objects_match};
 use crate::numpy::{TYPE_FACT, Times};
 use crate::sink::{Fit, Layout, Rules, rules};
 use sciformats::memory::MemoryArray;
@@ -25,6 +25,7 @@ use sciformats::{File, Format, Result};
 
 pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Result<Plan> {
     let rules = rules(target)?;
+    objects_match(file, &options.select)?;
     let rescue = Arc::new(Rescue::default());
     let view = View {
         rescue: Arc::clone(&rescue),

@@ -469,6 +469,9 @@ pub(crate) fn refuse_options(
     if let (Some(filter), false) = (filter, filters) {
         return Err(Error::usage("filter", format!("{filter} has no meaning in {format}")));
     }
+    if options.level.is_some() && !filters {
+        return Err(Error::usage("level", format!("has no meaning in {format}, which is not compressed")));
+    }
     Ok(())
 }
 

@@ -79,7 +79,7 @@ class Parser:
 
         refs, entries = self.references(url, registry)
         for path, word, sentence in entries:
-            if word == "refused":
+            if word in ("refused", "scalar"):
                 warnings.warn(f"{path} is left out: {sentence}", UserWarning, stacklevel=2)
         return ManifestStore(self._group(refs["refs"], self.group or ""), registry=registry)
 

@@ -66,16 +66,6 @@ fn element(of: &DType) -> ElementType {
     }
 }
 
-/// Returns whether elements are dates or time spans, or have some.
-fn has_times(of: &DType) -> bool {
-    match of {
-        DType::Scalar { kind, .. } => matches!(kind, Kind::DateTime(_) | Kind::TimeDelta(_)),
-        DType::Record(fields) => fields.iter().any(|field| has_times(&field.dtype)),
-        DType::Array { item, .. } => has_times(item),
-        _ => false,
-    }
-}
-
 /// Appends how the texts in elements are stored.
 fn texts(of: &DType, forms: &mut Vec<TextForm>) {
     match of {

@@ -9,6 +9,8 @@ mod text;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
+pub(super) use text::rounded;
+
 use sciformats::{Array, Datum, Error, Object, Selection, Value};
 
 use crate::args::{Cat, CatFormat};

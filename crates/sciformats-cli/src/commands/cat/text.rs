@@ -72,7 +72,7 @@ fn shown(datum: &Datum<'_>, alone: Alone) -> String {
 }
 
 /// Formats a number with at most [`DIGITS`] digits after the decimal point and at most one trailing zero.
-fn rounded(text: String) -> String {
+pub(in crate::commands) fn rounded(text: String) -> String {
     let (number, exponent) = match text.find('e') {
         Some(at) => text.split_at(at),
         None => (text.as_str(), ""),

@@ -233,7 +233,7 @@ impl Files {
 
 impl Files {
     /// Returns the same files with another one to write.
-    pub(super) fn to(&self, output: &Path) -> Self {
+    pub(in crate::commands) fn to(&self, output: &Path) -> Self {
         Self { output: output.into(), ..self.clone() }
     }
 

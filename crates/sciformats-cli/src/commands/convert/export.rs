@@ -86,6 +86,7 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
     }
     let place = args.files.place();
     let data = Dataset::new(session.open_whole(input)?);
+    super::selected(args, data.file())?;
     let paths = selected(&data, args, target != Target::Csv);
     let paths =
         if target == Target::Csv { of_one_shape(&data, paths, !args.select.is_empty()) } else { Ok(paths) };

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sciformats::{Blame, Error, File, Format};
+use sciformats_convert::compare::{Pattern, objects_match};
 use sciformats_convert::convert::{Counts, Loss, Options, Plan};
 use sciformats_core::bound;
 
@@ -40,6 +41,16 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         return Ok(answer);
     }
     let Files { input, output, .. } = &args.files;
+    if let Some(object) = super::within(input, session).filter(|_| !input.exists()) {
+        if !args.select.is_empty() {
+            return Err(Failure::Usage(format!(
+                "{}: the path of an object and --select exclude each other",
+                input.display()
+            )));
+        }
+        let (files, select) = (args.files.from(&object.file), vec![object.path]);
+        return run(&Convert { files, select, ..args.clone() }, session);
+    }
     let target = match target(args, session)? {
         Target::Format(format) => format,
         Target::Export(target) => return export::run(args, target, session),
@@ -57,6 +68,7 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     args.files.prepare(args.dry_run, session)?;
     let place = args.files.place();
     let file = Arc::new(session.open_cut(input)?);
+    selected(args, &file)?;
     // Within one format nothing has to change, unless the file holds something that cannot be written in
     // full.
     if file.format() == target
@@ -69,7 +81,7 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     let plan = Plan::new(&file, target, &options).map_err(|error| match error {
         // These are the things that the file holds and the target cannot.
         Error::Usage { argument: "file" | "array", .. } => Failure::refused(input, &error),
-        _ => Failure::of(input, &error),
+        _ => Failure::within(input, &file, &error),
     })?;
     if let (Some((object, error)), false) = (plan.unreached(), args.lossy) {
         return Err(unread(&args.files, object, error));
@@ -214,6 +226,21 @@ pub(super) fn extension(format: Format, filter: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!("Python's {library} reads {filter} only with the package {package}; {instead} no package"))
+}
+
+/// Fails if a `--select` selects nothing.
+fn selected(args: &Convert, file: &File) -> Outcome<()> {
+    let patterns: Vec<Pattern> = args.select.iter().map(|text| Pattern::from(text.as_str())).collect();
+    let input = &args.files.input;
+    objects_match(file, &patterns).map_err(|error| match &error {
+        Error::NotFound { name, .. } if file.resolve(name).is_ok() => Failure::Refused(format!(
+            "{}: {name} is a view or lies behind a link, so no group lists it by this path; `sciformats convert {}:{name} \
+             OUT` writes a table as CSV, Parquet or Arrow",
+            input.display(),
+            input.display()
+        )),
+        _ => Failure::within(input, file, &error),
+    })
 }
 
 /// Returns which objects are to be converted.

@@ -41,6 +41,7 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         free(output, args.files.force)?;
     }
     let data = Dataset::new(session.open_whole(input)?);
+    super::selected(args, data.file())?;
     let patterns: Vec<Pattern> = args.select.iter().map(|text| Pattern::from(text.as_str())).collect();
     let selected = |path: &str| {
         let ends = path.match_indices('/').map(|(at, _)| at).filter(|&at| at > 0).chain([path.len()]);

@@ -25,6 +25,7 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         return Err(Failure::Usage("--chunks, --filter, --level and --check have no meaning for png".into()));
     }
     let data = Dataset::new(session.open_whole(input)?);
+    super::selected(args, data.file())?;
     let fail = |error: Error| Failure::of(input, &error);
     let path = match chosen(&data, args).as_slice() {
         [one] => one.clone(),

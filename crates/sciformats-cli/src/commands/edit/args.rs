@@ -108,6 +108,18 @@ pub(super) enum Change {
 }
 
 impl Change {
+    /// The path that the change begins with.
+    pub(super) fn path(&self) -> &str {
+        match self {
+            Self::Set { path, .. }
+            | Self::Unset { path, .. }
+            | Self::Rename { path, .. }
+            | Self::Move { path, .. }
+            | Self::Delete { path, .. }
+            | Self::Link { path, .. } => path,
+        }
+    }
+
     /// The change in a word, as it is called on the command line.
     pub(super) fn word(&self) -> &'static str {
         match self {

@@ -18,7 +18,7 @@ pub(super) fn change(args: &Edit, change: &Change, session: &Session) -> Outcome
         .with_external(session.options().external.clone())
         .with_registry(sciformats::filters::hdf5());
     let fail = |stop: Stop| match stop {
-        Stop::Error(error) => named(args, &error, session),
+        Stop::Error(error) => named((args, change), &error, session),
         Stop::Refused(problem) => Failure::Usage(format!("{}: {problem}", args.file.display())),
     };
     let options = EditOptions::default().with_reading(reading);
@@ -49,6 +49,18 @@ impl From<Error> for Stop {
 }
 
 fn apply(editor: &mut Editor, change: &Change) -> Result<Done, Stop> {
+    let away = match change {
+        Change::Move { path, .. } => Some((path, "moved")),
+        Change::Delete { path, .. } => Some((path, "deleted")),
+        _ => None,
+    };
+    if let Some((path, done)) = away
+        && path.trim_matches('/').is_empty()
+    {
+        return Err(Stop::Refused(format!(
+            "{path} is the root of the file, which cannot be {done}; its members can"
+        )));
+    }
     let done = |path: &str, facts, text| Ok(Done { path: path.to_owned(), facts, text });
     match change {
         Change::Set { path, name, value, kind } => {
@@ -91,14 +103,51 @@ fn apply(editor: &mut Editor, change: &Change) -> Result<Done, Stop> {
     }
 }
 
-/// Turns an error into a failure. If a path does not exist, the failure names a similar one.
-fn named(args: &Edit, error: &Error, session: &Session) -> Failure {
-    if matches!(error, Error::NotFound { what: "object", .. })
-        && let Ok(file) = session.try_open(&args.file)
-    {
-        return Failure::within(&args.file, &file, error);
+/// Turns an error into a failure, which names the object and what to do. If a path does not exist, the failure names a similar one.
+fn named((args, change): (&Edit, &Change), error: &Error, session: &Session) -> Failure {
+    let file = args.file.display();
+    match error {
+        Error::NotFound { what: "object" | "link", name, .. } => {
+            // The error may name only the group that is missing on the way.
+            let path = change.path();
+            let name = if path.starts_with(&**name) { path } else { name };
+            let error = Error::not_found("object", name);
+            match session.try_open(&args.file) {
+                Ok(file) => Failure::within(&args.file, &file, &error),
+                Err(_) => failed(&args.file, &error),
+            }
+        }
+        Error::NotFound { what: "attribute", .. } => {
+            let path = change.path();
+            let shell = quoted(path);
+            Failure::Input(format!(
+                "{file}: {path}: {error} (`sciformats attrs {file} {shell}` lists what there is)"
+            ))
+        }
+        Error::Usage { problem, .. } if problem.contains("exists already") => {
+            let remedy = match change {
+                Change::Rename { path, to, .. } => format!("unset {} {}", quoted(path), quoted(to)),
+                Change::Move { to, .. } => format!("delete {}", quoted(to)),
+                other => format!("delete {}", quoted(other.path())),
+            };
+            let object = change.path();
+            Failure::Refused(format!(
+                "{file}: {object}: {error} (`sciformats edit {file} {remedy}` removes that one)"
+            ))
+        }
+        Error::Usage { .. } => Failure::Refused(format!("{file}: {}: {error}", change.path())),
+        _ => failed(&args.file, error),
     }
-    failed(&args.file, error)
+}
+
+/// Returns a word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+:@%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// Creates a link. Returns its kind and a description.

@@ -17,6 +17,7 @@ use self::args::{Change, Edit};
 use super::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, FAINT, TITLE, WELL};
+use crate::output::named;
 use crate::session::Session;
 
 /// The result of a change, for people and for programs.
@@ -31,6 +32,7 @@ struct Done {
 
 pub(super) fn run(args: &Edit, session: &Session) -> Outcome {
     let file = &args.file;
+    named(file, "edit")?;
     if args.change.is_some() {
         // After Ctrl-C, a commit has a moment to finish.
         let _ = crate::interrupt::asked();
@@ -100,7 +102,7 @@ fn failed(path: &Path, error: &sciformats::Error) -> Failure {
     match error {
         sciformats::Error::Io { .. } | sciformats::Error::Conflict { .. } => Failure::unwritten(path, error),
         // The contents of the file are the cause, not the command line.
-        sciformats::Error::Usage { .. } => Failure::Input(format!("{}: {error}", path.display())),
+        sciformats::Error::Usage { .. } => Failure::Refused(format!("{}: {error}", path.display())),
         _ => Failure::of(path, error),
     }
 }

@@ -1,35 +1,18 @@
 
-# After the name of a file, paths in the file are completed.
+# Where a path in a file may stand, such paths are completed; the program says where that is.
 _sciformats_inside() {
-    local word="${COMP_WORDS[COMP_CWORD]}" command="" file="" at found
-    for ((at = 1; at < COMP_CWORD; at++)); do
-        case "${COMP_WORDS[at]}" in
-            -*) ;;
-            *)
-                if [[ -z $command ]]; then
-                    command="${COMP_WORDS[at]}"
-                elif [[ -f ${COMP_WORDS[at]} ]]; then
-                    file="${COMP_WORDS[at]}"
-                fi
-                ;;
-        esac
-    done
-    case "$command" in
-        ls | cat | head | tail | plot | stats | attrs) ;;
-        *) file="" ;;
-    esac
-    if [[ -n $file && $word != -* ]]; then
-        COMPREPLY=()
-        while IFS= read -r found; do
-            printf -v found '%q' "$found"
-            COMPREPLY+=("$found")
-        done < <(command sciformats --quiet paths "$file" "$word" 2>/dev/null)
-        if ((${#COMPREPLY[@]} > 0)); then
-            if [[ ${#COMPREPLY[@]} -gt 1 || ${COMPREPLY[0]} == */ ]]; then
-                compopt -o nospace
-            fi
-            return 0
+    local word="${COMP_WORDS[COMP_CWORD]}" found
+    local -a words=("${COMP_WORDS[@]:1:COMP_CWORD-1}") paths=()
+    while IFS= read -r found; do
+        printf -v found '%q' "$found"
+        paths+=("$found")
+    done < <(command sciformats --quiet paths -- "${words[@]}" "$word" 2>/dev/null)
+    if ((${#paths[@]} > 0)); then
+        COMPREPLY=("${paths[@]}")
+        if [[ ${#COMPREPLY[@]} -gt 1 || ${COMPREPLY[0]} == */ ]]; then
+            compopt -o nospace
         fi
+        return 0
     fi
     _sciformats "$@"
 }

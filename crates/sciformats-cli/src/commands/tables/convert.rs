@@ -13,6 +13,7 @@ use crate::commands::convert::args::{Convert, Target};
 use crate::commands::convert::export;
 use crate::failure::{Answer, Failure, Outcome, free};
 use crate::look::{self, FAINT, TITLE, WELL};
+use crate::output::{is_stdout, through_file};
 use crate::session::Session;
 
 /// Converts if one side is a table of another program, or if the input names a table in a file and the output is one of
@@ -50,6 +51,29 @@ pub(in crate::commands) fn run(args: &Convert, session: &Session) -> Outcome<Opt
         (None, [path]) => Some(path.clone()),
         _ => return Err(Failure::Usage("a table is one object, so there is one --select".into())),
     };
+    if is_stdout(output) && !args.dry_run {
+        return match target {
+            Some(format) => {
+                let session = &session.aside();
+                let table = open_file(&file, path.as_deref(), &super::opener(session));
+                let table = table.map_err(|error| Failure::of(input, &error))?;
+                let options = Options::default().with_threads(session.options().threads);
+                let reader = table.scan(&options).map_err(|error| Failure::of(input, &error))?;
+                write::to_stdout(reader, format, session).map(|()| Some(Answer::Yes))
+            }
+            None if args.to != Some(Target::Format(Format::Hdf5)) => Err(Failure::Usage(
+                "stdout: tables of other programs become HDF5, Parquet, Arrow or CSV; choose one with --to"
+                    .into(),
+            )),
+            None => through_file("", session, |place, session| {
+                let mut inner = args.clone();
+                inner.files = args.files.to(place);
+                let found = run(&inner, session)?;
+                Ok(found.unwrap_or(Answer::Yes))
+            })
+            .map(Some),
+        };
+    }
     let table = open_file(&file, path.as_deref(), &super::opener(session));
     let table = table.map_err(|error| Failure::of(input, &error))?;
     if args.dry_run {

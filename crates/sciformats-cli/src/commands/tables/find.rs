@@ -21,7 +21,8 @@ pub(super) fn find(name: &str) -> Named {
     for end in ends.into_iter().rev() {
         let (file, path) = name.split_at_checked(end).unwrap_or((name, ""));
         let path = path.strip_prefix(':').map(str::to_owned);
-        if !file.is_empty() && Path::new(file).exists() {
+        // A query may also read stdin.
+        if !file.is_empty() && (file == "-" || Path::new(file).exists()) {
             return Named { files: vec![file.into()], path, is_pattern: false };
         }
     }

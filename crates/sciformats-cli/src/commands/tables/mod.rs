@@ -17,6 +17,6 @@ pub(crate) use write::TableFormat;
 
 /// Returns how files are opened: as for every command that writes what it reads.
 fn opener(session: &Session) -> Open {
-    let options = session.options().clone();
-    Arc::new(move |path: &Path| Dataset::open_with(path, &options))
+    let (options, far) = (session.options().clone(), session.shared_far());
+    Arc::new(move |path: &Path| Ok(Dataset::new(far.open(path, &options)?)))
 }

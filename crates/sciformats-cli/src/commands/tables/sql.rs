@@ -12,6 +12,7 @@ use super::find::find;
 use super::write::{self, TableFormat};
 use crate::failure::{Answer, Failure, Outcome, free};
 use crate::look::{self, FAINT, TITLE, WELL};
+use crate::output::is_stdout;
 use crate::session::Session;
 
 #[derive(Debug, Args)]
@@ -22,7 +23,7 @@ pub(crate) struct Sql {
     /// The output format [default: chosen by the ending of OUT, otherwise table, or json with --json]
     #[arg(long, short = 'F', value_enum)]
     format: Option<TableFormat>,
-    /// Write the result to this file
+    /// Write the result to this file; `-` is stdout
     #[arg(long, short, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Overwrite an existing file
@@ -39,6 +40,9 @@ pub(crate) struct Sql {
     no_index: bool,
 }
 
+/// What is not found if a name means no file.
+const FILE: &str = "file of the table";
+
 /// The tables that queries can name.
 struct InFiles<'a> {
     open: Open,
@@ -50,20 +54,26 @@ impl Tables for InFiles<'_> {
         let named = find(name);
         let path = named.path.as_deref();
         match named.files.as_slice() {
-            [] => Err(Error::not_found("file of the table", name)),
-            [file] if !named.is_pattern => {
-                open_file(file, path, &self.open).map_err(|error| of_file(error.within(None, path), file))
-            }
+            [] => Err(missing(name)),
+            [file] if !named.is_pattern => open_file(file, path, &self.open).map_err(|error| match error {
+                Error::NotFound { what: "object", name, .. } => {
+                    let near = (self.open)(file).ok().and_then(|data| data.file().nearest(&name));
+                    let within = |path: &str| format!("{}:{path}", file.display());
+                    Error::not_found("object", within(&name)).with_nearest(near.map(|near| within(&near)))
+                }
+                error => of_file(error.within(None, path), file),
+            }),
             _ => Ok(Arc::new(Files::new(named.files, path, self.file_column, &self.open)?)),
         }
     }
 }
 
 pub(in crate::commands) fn run(args: &Sql, session: &Session) -> Outcome {
-    let by_name = args.output.as_deref().and_then(TableFormat::of);
+    let output = args.output.as_deref().filter(|output| !is_stdout(output));
+    let by_name = output.and_then(TableFormat::of);
     let default = if session.json { TableFormat::Json } else { TableFormat::Table };
     let format = args.format.or(by_name).unwrap_or(default);
-    if let Some(output) = &args.output {
+    if let Some(output) = output {
         free(output, args.force)?;
     }
     let tables = InFiles { open: super::opener(session), file_column: &args.file_column };
@@ -74,7 +84,7 @@ pub(in crate::commands) fn run(args: &Sql, session: &Session) -> Outcome {
         options = options.with_sorted(sorted.as_str());
     }
     let found = query(&args.query, &tables, &options).map_err(|error| failure(&error))?;
-    let Some(output) = &args.output else {
+    let Some(output) = output else {
         write::to_stdout(found, format, session)?;
         return Ok(Answer::Yes);
     };
@@ -92,8 +102,29 @@ pub(in crate::commands) fn run(args: &Sql, session: &Session) -> Outcome {
     Ok(Answer::Yes)
 }
 
+/// Returns the error for a name that means no file. It names a similar one, and says how tables are named.
+fn missing(name: &str) -> Error {
+    let file = name.rsplit_once(":/").map_or(name, |(file, _)| file);
+    let (folder, wanted) = match file.rsplit_once('/') {
+        Some((folder, wanted)) => (format!("{folder}/"), wanted),
+        None => (String::new(), file),
+    };
+    let read = std::fs::read_dir(if folder.is_empty() { "." } else { &folder });
+    let entries = read.into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    let stem = |name: &&String| name.rsplit_once('.').is_some_and(|(stem, _)| stem == wanted);
+    let near = sciformats_core::spelling::nearest(wanted, names.iter().map(String::as_str));
+    let near = near.into_iter().map(str::to_owned).chain(names.iter().filter(stem).cloned());
+    let near: Vec<String> = near.map(|near| format!("{folder}{near}")).collect();
+    Error::not_found(FILE, name).with_nearest(near)
+}
+
 fn failure(error: &Error) -> Failure {
-    let text = format!("{error:#}");
+    let mut text = format!("{error:#}");
+    if matches!(error, Error::NotFound { what: FILE, .. }) {
+        text.push_str("; a table is named in double quotes, as \"FILE:/PATH\"");
+    }
     match error {
         Error::Usage { .. } => Failure::Usage(text),
         Error::Unsupported { .. } => Failure::Refused(text),

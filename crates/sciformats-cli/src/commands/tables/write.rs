@@ -12,6 +12,7 @@ use sciformats_arrow::{ParquetOptions, Reader, Style, write_cell, write_csv, wri
 
 use crate::failure::{Failure, Outcome};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, TITLE, Table};
+use crate::output::redirected;
 use crate::session::Session;
 
 /// The form of a table that is written.
@@ -138,6 +139,7 @@ pub(super) fn to_stdout(table: Reader, format: TableFormat, session: &Session) -
             Ok(out.flush()?)
         }
         TableFormat::Parquet | TableFormat::Arrow => {
+            redirected()?;
             // These are written by several threads, of which none may keep stdout for itself.
             let mut out = io::BufWriter::with_capacity(1 << 18, io::stdout());
             write(table, format, &mut out, session.options().threads).map_err(from)?;

@@ -1,11 +1,13 @@
 //! Draws the browser: the tree on the left, the object on the right, one line above and one below.
 
+use std::borrow::Cow;
+
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use sciformats_core::bound;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::browser::{Browser, Focus, Places, Prompt, Purpose, Show};
 use super::table;
@@ -118,11 +120,28 @@ fn coloured(browser: &Browser, colour: Color) -> Style {
     if browser.depth == Depth::None { Style::new() } else { Style::new().fg(colour) }
 }
 
-/// Writes as much of a text as fits.
+/// Writes as much of a text as fits; `…` stands for the rest, because a shortened text may look like another one.
 fn put(buffer: &mut Buffer, (x, y): (u16, u16), text: &str, width: u16, style: Style) {
     if y < buffer.area.bottom() && x < buffer.area.right() {
-        buffer.set_stringn(x, y, text, width.into(), style);
+        let room = usize::from(width.min(buffer.area.right() - x));
+        buffer.set_stringn(x, y, &shortened(text, room), room, style);
     }
+}
+
+/// Returns the beginning of a text, with `…` in place of what does not fit.
+fn shortened(text: &str, room: usize) -> Cow<'_, str> {
+    if text.width() <= room {
+        return Cow::Borrowed(text);
+    }
+    let mut left = bound::left(room, 1);
+    let fits = |letter: &char| match left.checked_sub(letter.width().unwrap_or(0)) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    };
+    Cow::Owned(text.chars().take_while(fits).chain(['…']).collect())
 }
 
 fn length(text: &str) -> u16 {
@@ -367,5 +386,18 @@ fn style(glyph: &Glyph, depth: Depth) -> Style {
         Look::Plain => style,
         Look::Bold => style.add_modifier(Modifier::BOLD),
         Look::Faint => style.add_modifier(Modifier::DIM),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortened_text_says_so() {
+        assert_eq!(shortened("20 × 72", 7), "20 × 72");
+        assert_eq!(shortened("20 × 72 × 144", 8), "20 × 72…");
+        assert_eq!(shortened("温度", 3), "温…");
+        assert_eq!(shortened("温度", 2), "…");
     }
 }

@@ -7,6 +7,7 @@ use sciformats::{Datum, ElementType, Result};
 use sciformats_core::bound;
 use unicode_width::UnicodeWidthStr;
 
+use crate::commands::cat::rounded;
 use crate::gather::Subject;
 use crate::look;
 
@@ -87,11 +88,7 @@ pub(super) fn read(subject: &Subject<'_>, corner: Corner, (rows, columns): (u64,
 
 fn cell(datum: &Datum<'_>) -> String {
     match datum {
-        Datum::Float(value, _) if value.is_finite() => {
-            let text = datum.to_string();
-            // A number gets as many digits as its column has room for.
-            if text.width() > 12 { format!("{value:.6e}") } else { text }
-        }
+        Datum::Float(..) => shown(&rounded(datum.to_string())),
         other => shown(&other.to_string()),
     }
 }
@@ -159,6 +156,11 @@ mod tests {
             (cells.heads, cells.rows[0].1.clone()),
             (vec!["id".into(), "x".into()], vec!["7".into(), "0.5".into()])
         );
+        // Numbers look as in `cat`: with eight digits after the point.
+        let numbers = array(&[3], &[0.218_296_471_234_5, 100.0, 1e-12]);
+        let cells = table(numbers, None, Corner::default(), (3, 3));
+        let shown: Vec<&str> = cells.rows.iter().map(|(_, row)| row[0].as_str()).collect();
+        assert_eq!(shown, ["0.21829647", "100.0", "1e-12"]);
         let none = table(array::<u8>(&[0, 3], &[]), None, Corner::default(), (3, 3));
         assert!(none.rows.is_empty());
     }

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 use clap::Args;
 use sciformats::{File, Object as Found};
 use sciformats_conventions::Dataset;
+use sciformats_core::bound;
 
 use self::rows::Rows;
 use self::tree::Tree;
@@ -32,9 +33,9 @@ const STEP: Duration = Duration::from_millis(20);
 pub(crate) struct Watch {
     #[command(flatten)]
     object: Object,
-    /// The number of rows to show at the beginning
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
-    lines: u64,
+    /// The number of rows to show at the beginning [default: 10; all of them with --csv and with --json]
+    #[arg(long, short = 'n', value_name = "N")]
+    lines: Option<u64>,
     /// The time between two looks at the file, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = parse_seconds)]
     interval: Duration,
@@ -55,6 +56,19 @@ pub(crate) struct Watch {
 fn parse_seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.01..=1e6).contains(seconds));
     seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected a number of seconds of at least 0.01".into())
+}
+
+/// The number of rows that people are shown at the beginning.
+const ROWS: u64 = 10;
+
+impl Watch {
+    /// Returns the row to begin with. Programs get every row, because a file that is made of them must be complete.
+    fn start(&self, rows: u64, json: bool) -> u64 {
+        match self.lines {
+            None if self.csv || json => 0,
+            lines => bound::left(rows, lines.unwrap_or(ROWS)),
+        }
+    }
 }
 
 /// When something was seen, for rates.

@@ -87,7 +87,7 @@ impl Rows {
             None => {
                 self.at_first = rows;
                 session.doubt(path, &thing);
-                bound::left(rows, args.lines)
+                args.start(rows, session.json)
             }
             Some(old) => {
                 let known = old.first().copied().unwrap_or_default();
@@ -260,12 +260,24 @@ fn table(
     first: bool,
     out: &mut impl Write,
 ) -> Result<(), crate::commands::cat::Stop> {
-    let mut text = Vec::new();
-    csv::print(&Part::new(array, selected(array, from, to)?, false), &mut text)?;
     let named = matches!(array.element(), ElementType::Compound(_)) && array.shape().len() == 1;
-    let start =
-        if named && !first { text.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1) } else { 0 };
-    Ok(out.write_all(text.get(start..).unwrap_or_default())?)
+    let inner = array.shape().get(1..).unwrap_or_default();
+    let width = inner.iter().fold(1, |product, &side| bound::product(product, side));
+    let bytes = bound::product(array.element().size().unwrap_or(16), width.max(1));
+    let mut at = from;
+    while at < to || at == from {
+        let end = to.min(bound::sum(at, (AT_ONCE / bytes.max(1)).max(1)));
+        let mut text = Vec::new();
+        csv::print(&Part::new(array, selected(array, at, end)?, false), &mut text)?;
+        let headed = named && !(first && at == from);
+        let head = text.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        out.write_all(text.get(if headed { head } else { 0 }..).unwrap_or_default())?;
+        if at == to {
+            break;
+        }
+        at = end;
+    }
+    Ok(())
 }
 
 /// How a row is shown.

@@ -143,7 +143,7 @@ struct State {
     statistics: Statistics,
     /// The number of batches that are being fetched.
     waiting: u64,
-    /// The short reads that were made, if they are recorded.
+    /// The short reads that were made and the structures that were announced, if they are recorded.
     record: Option<Vec<Range<u64>>>,
 }
 
@@ -237,7 +237,8 @@ impl<R: Ranges + 'static> Planned<R> {
         statistics.batches += u64::from(requests > 0);
     }
 
-    /// Records from now on which ranges short reads request. These are the structures of the file.
+    /// Records from now on which ranges short reads request and which ones are announced as structures. These are the structures of
+    /// the file. Only the beginning of an announced one may be read, but a reader that announces it again needs all of it at once.
     pub fn record(&self) {
         self.0.lock().record.get_or_insert_default();
     }
@@ -485,8 +486,11 @@ impl<R: Ranges + 'static> Inner<R> {
 
     fn announce(self: &Arc<Self>, ranges: &[Range<u64>], purpose: Purpose) -> Result<()> {
         let missing: Vec<Range<u64>> = {
-            let state = self.lock();
+            let mut state = self.lock();
             let clipped = ranges.iter().map(|range| self.cut(range.clone()));
+            if let (Purpose::Structure, false, Some(record)) = (purpose, is_noting(), state.record.as_mut()) {
+                record.extend(clipped.clone().filter(|range| range.start < range.end));
+            }
             clipped.filter(|range| range.start < range.end && !state.cache.holds(range)).collect()
         };
         let Some(first) = missing.first().map(|range| range.start) else { return Ok(()) };
