@@ -5,7 +5,7 @@ use hdf5_pure::options::Bound;
 use hdf5_pure::references::StandardReference;
 use hdf5_pure::structure::{Mapping, Regular, Selection};
 use hdf5_pure::values::{Empty, FixedString};
-use hdf5_pure::{Address, ChunkIndex, CreateOptions, Datatype, File, ObjectId, Range, Slab, Writer};
+use hdf5_pure::{Address, ChunkIndex, CreateOptions, Datatype, Error, File, ObjectId, Range, Slab, Writer};
 
 const BOUNDS: [Bound; 5] = [Bound::Earliest, Bound::V18, Bound::V110, Bound::V112, Bound::V200];
 
@@ -308,6 +308,23 @@ fn a_virtual_dataset_has_at_least_what_is_mapped_to_fixed_places() -> Result {
     for name in ["waits", "lacks"] {
         assert_eq!(file.dataset(name)?.read::<i32>()?, [1, 2, 3, 4, 5], "{name}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_virtual_dataset_of_unknown_length_is_not_empty() -> Result {
+    let rows = || Selection::Regular(vec![Regular { start: 0, stride: 1, count: None, block: Some(1) }]);
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V110))?;
+    let mapping = Mapping { file: "other.h5".into(), dataset: "live".into(), source: rows(), target: rows() };
+    file.dataset("shown").shape([0]).max_shape([None]).map_selection(mapping).create::<i32>()?;
+    file.dataset("empty").shape([0]).max_shape([None]).chunks([4]).create::<i32>()?;
+    // A file in memory has no folder in which the source may be.
+    let file = File::from_bytes(file.into_bytes()?)?;
+    assert!(file.dataset("empty")?.read::<i32>()?.is_empty());
+    let shown = file.dataset("shown")?;
+    let forbidden = |found: hdf5_pure::Result<()>| matches!(found, Err(Error::Forbidden { .. }));
+    assert!(forbidden(shown.read::<i32>().map(drop)) && forbidden(shown.read::<f64>().map(drop)));
+    assert!(forbidden(shown.read_canonical(&shown.all()?).map(drop)));
     Ok(())
 }
 

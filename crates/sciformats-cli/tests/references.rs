@@ -279,6 +279,53 @@ fn a_coordinate_that_is_refused_leaves_its_dimension_and_is_not_lost_by_adding()
 }
 
 #[test]
+fn a_variable_that_is_shorter_than_its_dimension_keeps_its_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program::at(folder.path());
+    for (name, start) in [("a.nc", 0), ("b.nc", 4)] {
+        let mut made = sciformats::hdf5_pure::Writer::create(folder.path().join(name)).unwrap();
+        let times: Vec<i32> = (start..start + 4).collect();
+        let time = made.dataset("time").max_shape([None]).write(&times).unwrap();
+        let heat = made.dataset("heat").max_shape([None]).fill(-1i32).write(&times[..2]).unwrap();
+        made.make_scale(time, "time").unwrap();
+        made.attach_scale(heat, 0, time).unwrap();
+        made.finish().unwrap();
+    }
+    program.stderr(0, &["combine", "a.nc", "b.nc", "-o", "all.h5"]);
+    let all = sciformats::open(folder.path().join("all.h5")).unwrap();
+    let read = |file: &sciformats::File| file.array("/heat").unwrap().read::<i32>().unwrap();
+    assert_eq!(read(&all), [0, 1, -1, -1, 4, 5, -1, -1]);
+    program.stderr(0, &["combine", "a.nc", "-o", "grown.h5"]);
+    program.stderr(0, &["combine", "b.nc", "-o", "grown.h5", "--add"]);
+    assert_eq!(read(&sciformats::open(folder.path().join("grown.h5")).unwrap()), read(&all));
+    let said = program.stderr(1, &["combine", "a.nc", "b.nc", "-o", "all.json"]);
+    assert!(
+        said.contains("/heat: refused, because it has only 2 of the 4 elements of time in a.nc"),
+        "{said}"
+    );
+}
+
+#[test]
+fn values_of_an_enumeration_and_references_are_not_joined_blindly() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program::at(folder.path());
+    for (name, start, members) in [("a.h5", 0, ["calm", "storm"]), ("b.h5", 2, ["storm", "calm"])] {
+        let mut made = sciformats::hdf5_pure::Writer::create(folder.path().join(name)).unwrap();
+        let time = made.dataset("time").write(&[start, start + 1]).unwrap();
+        let named = sciformats::hdf5_pure::Datatype::enumeration(
+            &sciformats::hdf5_pure::Datatype::integer(true, 4),
+            members.into_iter().zip(0..),
+        );
+        let state = made.dataset("state").datatype(named.unwrap()).write(&[0i32, 1]).unwrap();
+        made.make_scale(time, "time").unwrap();
+        made.attach_scale(state, 0, time).unwrap();
+        made.finish().unwrap();
+    }
+    let said = program.stderr(1, &["combine", "a.h5", "b.h5", "-o", "all.json"]);
+    assert!(said.contains("/state: refused, because the names of its values differ in b.h5"), "{said}");
+}
+
+#[test]
 fn what_a_store_of_zarr_says_is_not_changed_in_silence() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -437,4 +484,34 @@ fn an_index_that_is_none_is_named() {
     common::raw_array(&folder.path().join("a.ra"), &[1], &[0.5]);
     let said = Program::at(folder.path()).stderr(3, &["ls", "https://none.example/x.h5", "--index", "a.ra"]);
     assert!(said.starts_with("sciformats: a.ra: the file is no index"), "{said}");
+}
+
+#[test]
+fn numbers_and_marks_of_attributes_are_those_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let program = Program::at(folder.path());
+    let mut made = sciformats::hdf5_pure::Writer::create(path("a.h5")).unwrap();
+    let heat = made.dataset("heat").attribute("scale_factor", 0.1f32).attribute("valid", [f32::NAN, 2.0]);
+    heat.attribute("_FillValue", f32::NAN).write(&[1.0f32, 2.0]).unwrap();
+    made.dataset("names").attribute("_FillValue", "none").write(&["a", "none"]).unwrap();
+    made.finish().unwrap();
+    program.stderr(0, &["references", "a.h5", "-o", "a.json"]);
+    let json: Value = serde_json::from_slice(&fs::read(path("a.json")).unwrap()).unwrap();
+    // Python reads bare words as numbers, and narrow numbers as binary64.
+    let told = json["refs"]["heat/.zattrs"].as_str().unwrap();
+    let number = r#""scale_factor":0.10000000149011612"#;
+    assert!(told.contains(number) && told.contains(r#""valid":[NaN,2.0]"#), "{told}");
+    let said = program.stdout(0, &["convert", "a.h5", "a.zarr"]);
+    let told = fs::read_to_string(path("a.zarr/heat/zarr.json")).unwrap();
+    let valid = told.split("\"valid\": ").nth(1).unwrap();
+    assert!(valid.split_whitespace().collect::<String>().starts_with("[NaN,2.0]"), "{told}");
+    assert!(told.contains(r#""_FillValue": "AAAAAAAA+H8=""#), "{told}");
+    let told = fs::read_to_string(path("a.zarr/names/zarr.json")).unwrap();
+    assert!(told.contains(r#""missing_value": "none""#) && !told.contains("_FillValue"), "{told} {said}");
+    program.stdout(0, &["convert", "a.zarr", "b.h5"]);
+    let heat = sciformats::hdf5_pure::File::open(path("b.h5")).unwrap().dataset("heat").unwrap();
+    let read = |name: &str| heat.attribute(name).unwrap().read::<f64>().unwrap();
+    assert!(read("valid")[0].is_nan() && read("_FillValue")[0].is_nan());
+    assert_eq!((read("valid")[1], read("scale_factor")), (2.0, vec![f64::from(0.1f32)]));
 }

@@ -443,3 +443,22 @@ fn a_file_without_a_path_has_a_plan_too() {
     let near = advice(&old, Profile::Cloud);
     assert_eq!(far.plan.unwrap().arguments, near.plan.unwrap().arguments);
 }
+
+#[test]
+fn the_plan_for_an_archive_leads_to_checksums() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    strewn(&path("strewn.h5"), Bound::V110);
+    let mut made = Writer::create(path("whole.h5")).unwrap();
+    made.dataset("tas").shape([500, 1000]).write(&field(500_000)).unwrap();
+    made.finish().unwrap();
+    for old in ["strewn.h5", "whole.h5"].map(path) {
+        let before = advice(&old, Profile::Archive);
+        assert!(before.findings.iter().any(|finding| finding.rule == "no-checksum"));
+        let (plan, new) = (before.plan.unwrap(), path("new.h5"));
+        rewrite(&Arc::new(sciformats::open(&old).unwrap()), &new, &plan.options, None).unwrap();
+        let after = advice(&new, Profile::Archive);
+        assert!(after.suits(), "{:?}", after.findings);
+        assert!(near(plan.size, after.size, 0.05), "{} became {}", plan.size, after.size);
+    }
+}

@@ -10,7 +10,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use sciformats::storage::{Planned, Ranges};
 use sciformats::{Error, Limits, OpenOptions, Result, Slab};
-use sciformats_references::{Options, kerchunk};
+use sciformats_references::{Options, kerchunk, scan};
 
 use crate::error::raise;
 
@@ -158,7 +158,7 @@ impl Ranges for Called {
 }
 
 /// Returns references to the arrays of a file as JSON of kerchunk, and a list of what became of each object: its path, a word, and a
-/// sentence. The file is at a path, or in a store of that size from which `get` returns ranges.
+/// sentence. Marks of missing values are among the attributes and are fill values, too. The file is at a path, or in a store of that size from which `get` returns ranges.
 #[pyfunction]
 #[pyo3(signature = (url, *, path=None, store=None, inline=4 << 20, codecs=true))]
 #[allow(clippy::type_complexity, reason = "the parts are named where they are used")]
@@ -183,7 +183,10 @@ pub(crate) fn references<'py>(
         let mut options = Options::new(url).with_codecs(codecs);
         options.inline = inline;
         let mut json = Vec::new();
-        let report = kerchunk::write(&file, &options, &mut json)?;
+        // The fill values of Zarr 3 are no marks of missing values.
+        let mut writer = kerchunk::Writer::new(&mut json, std::slice::from_ref(&options.url))?.with_marks();
+        let report = scan(&file, &options, &mut writer)?;
+        writer.finish()?;
         Ok((json, report))
     });
     let (json, report) = made.map_err(|error| raise(&error, Some(&shown)))?;

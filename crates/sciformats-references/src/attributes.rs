@@ -1,8 +1,11 @@
 //! Attributes as JSON.
 
-use sciformats::{AttributeValue, Datum, Decoder, ElementType, File, ObjectId};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sciformats::{AttributeValue, Datum, Decoder, ElementType, File, Name, ObjectId};
 use serde_json::{Map, Value};
 
+use crate::bare;
 use crate::model::{Report, VirtualArray};
 
 /// Attributes with which HDF5 and netCDF-4 keep their own records.
@@ -55,9 +58,7 @@ pub(crate) fn of(file: &File, id: ObjectId, path: &str, report: &mut Report) -> 
 pub(crate) fn mark_missing(array: &mut VirtualArray) {
     let Some(mark) = array.attributes.get("_FillValue") else { return };
     let fits = match array.dtype.as_str().map(|dtype| dtype.trim_start_matches(['<', '>', '|'])) {
-        Some("f2" | "f4" | "f8") => {
-            mark.is_number() || matches!(mark.as_str(), Some("NaN" | "Infinity" | "-Infinity"))
-        }
+        Some("f2" | "f4" | "f8") => bare::number(mark).is_some(),
         Some("i1") => mark.as_i64().is_some_and(|n| i8::try_from(n).is_ok()),
         Some("i2") => mark.as_i64().is_some_and(|n| i16::try_from(n).is_ok()),
         Some("i4") => mark.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
@@ -68,11 +69,52 @@ pub(crate) fn mark_missing(array: &mut VirtualArray) {
         Some("u8") => mark.is_u64(),
         _ => false,
     };
-    if fits && (array.fill.is_null() || array.fill == *mark) {
-        array.fill = mark.clone();
+    // The fill value of an array is strict JSON, with texts for numbers that JSON lacks.
+    let mark = bare::strict(mark);
+    if fits && (array.fill.is_null() || array.fill == mark) {
+        array.fill = mark;
         array.marked = true;
         array.attributes.remove("_FillValue");
     }
+}
+
+/// What the elements of an array are, as far as the form of their mark of missing values depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Elements {
+    /// Floating-point numbers of so many bytes.
+    Floats(usize),
+    Complex,
+    /// Whole numbers and truth values.
+    Whole,
+    Others,
+}
+
+/// Gives the attribute `_FillValue` the form in which xarray reads it from Zarr 3, which is the base64 of eight bytes for each
+/// floating-point number. Because xarray does not open an array with another mark, such a mark becomes the attribute `missing_value`, and
+/// the result says so.
+pub(crate) fn mark_in_zarr3(attributes: &mut Map<String, Value>, elements: Elements) -> Option<String> {
+    let mark = attributes.get_mut("_FillValue")?;
+    let coded = |number: f64| Value::from(STANDARD.encode(number.to_le_bytes()));
+    let form = match (elements, &*mark) {
+        // Text may have as few digits as narrow numbers need; the cast rounds to the number that is stored.
+        (Elements::Floats(4), mark) => bare::number(mark).map(|number| coded(f64::from(number as f32))),
+        (Elements::Floats(_), mark) => bare::number(mark).map(coded),
+        (Elements::Complex, Value::Array(parts)) if parts.len() == 2 => parts
+            .iter()
+            .map(|part| bare::number(part).map(coded))
+            .collect::<Option<Vec<_>>>()
+            .map(Value::from),
+        (Elements::Whole, Value::Number(_) | Value::Bool(_)) => return None,
+        _ => None,
+    };
+    if let Some(form) = form {
+        *mark = form;
+        return None;
+    }
+    let name = if attributes.contains_key("missing_value") { "_FillValue_" } else { "missing_value" };
+    let value = attributes.remove("_FillValue")?;
+    attributes.insert(name.into(), value);
+    Some(format!("its attribute _FillValue is {name} here, because xarray reads only numbers as such a mark"))
 }
 
 fn json(value: AttributeValue) -> Result<Value, String> {
@@ -122,6 +164,16 @@ pub(crate) fn one(datum: &Datum<'_>) -> Result<Value, String> {
             Err(_) => Err("it is not UTF-8".into()),
         },
         Datum::Bytes(_) => Err("bytes have no form in JSON".into()),
+        // Readers take numbers for binary64 ones, so narrower ones need all digits, too.
+        Datum::Float(number, _) => Ok(bare::value(*number)),
+        Datum::Complex(real, imaginary, _) => {
+            Ok(Value::Array(vec![bare::value(*real), bare::value(*imaginary)]))
+        }
+        Datum::List(elements) => elements.iter().map(one).collect(),
+        Datum::Record(fields) => {
+            let named = |(name, field): &(&Name, Datum<'_>)| Ok((name.shown().into_owned(), one(field)?));
+            Ok(Value::Object(fields.iter().map(named).collect::<Result<_, String>>()?))
+        }
         other => {
             let mut out = String::new();
             other.write_json(&mut out);
@@ -155,8 +207,39 @@ mod tests {
     }
 
     #[test]
+    fn numbers_keep_their_value() {
+        let number = |number: f64| one(&Datum::Float(number, sciformats::FloatKind::F32)).unwrap();
+        assert_eq!(number(0.1f32.into()).to_string(), "0.10000000149011612");
+        assert_eq!(number(1e20f32.into()).as_f64(), Some(1e20f32.into()));
+        assert!(bare::number(&number(f64::NAN)).is_some_and(f64::is_nan));
+    }
+
+    #[test]
+    fn marks_have_the_form_that_xarray_reads() {
+        let form = |elements: Elements, mark: Value, more: bool| {
+            let mut all = Map::from_iter([("_FillValue".to_owned(), mark)]);
+            if more {
+                all.insert("missing_value".into(), json!("?"));
+            }
+            let told = mark_in_zarr3(&mut all, elements).is_some();
+            (told, Value::Object(all))
+        };
+        assert_eq!(
+            form(Elements::Floats(4), json!(-9999.0), false),
+            (false, json!({"_FillValue": "AAAAAICHw8A="}))
+        );
+        assert_eq!(form(Elements::Whole, json!(-1), false), (false, json!({"_FillValue": -1})));
+        let zeros = json!({"_FillValue": ["AAAAAAAAAAA=", "AAAAAAAAAAA="]});
+        assert_eq!(form(Elements::Complex, json!([0.0, 0.0]), false), (false, zeros));
+        assert_eq!(form(Elements::Others, json!("none"), false), (true, json!({"missing_value": "none"})));
+        let both = json!({"missing_value": "?", "_FillValue_": "none"});
+        assert_eq!(form(Elements::Floats(8), json!("none"), true), (true, both));
+    }
+
+    #[test]
     fn the_mark_of_missing_values_is_the_fill_value_unless_chunks_have_another() {
-        assert_eq!(marked("<f4", Value::Null, json!("NaN")), (json!("NaN"), true));
+        assert_eq!(marked("<f4", Value::Null, bare::value(f64::NAN)), (json!("NaN"), true));
+        assert_eq!(marked("<f4", Value::Null, json!("NaN")), (Value::Null, false)); // a text
         assert_eq!(marked(">i2", json!(-999), json!(-999)), (json!(-999), true));
         assert_eq!(marked(">i2", json!(0), json!(-999)), (json!(0), false));
         assert_eq!(marked("|u1", Value::Null, json!(-1)), (Value::Null, false));

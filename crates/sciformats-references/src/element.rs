@@ -39,6 +39,17 @@ pub(crate) fn has_text_field(element: &ElementType) -> bool {
     }
 }
 
+/// Returns whether a compound has a compound as a field.
+pub(crate) fn is_nested(element: &ElementType) -> bool {
+    match element {
+        ElementType::Compound(fields) => {
+            fields.iter().any(|(_, field)| matches!(field, ElementType::Compound(_)))
+        }
+        ElementType::Array { element, .. } => is_nested(element),
+        _ => false,
+    }
+}
+
 /// Checks the names of the fields of a compound, and that none of them is an array.
 ///
 /// # Errors

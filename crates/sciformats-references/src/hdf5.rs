@@ -10,6 +10,7 @@ use sciformats::{ArrayInfo, Decoder, ElementType, File};
 use serde_json::{Value, json};
 
 use crate::attributes;
+use crate::bare;
 use crate::chunks::{Chunks, Place};
 use crate::element;
 use crate::extent;
@@ -256,7 +257,7 @@ pub(crate) fn fill(dataset: &Dataset, info: &ArrayInfo) -> Result<Value, String>
     }
     let fill = dataset.fill_canonical().map_err(|error| error.to_string())?.unwrap_or_default();
     let datum = Decoder::new(&info.element, &fill).next().ok_or("its fill value has no element")?;
-    attributes::one(&datum.map_err(|error| error.to_string())?)
+    attributes::one(&datum.map_err(|error| error.to_string())?).map(|fill| bare::strict(&fill))
 }
 
 /// Returns the type of stored elements in the notation of NumPy, and the dimensions that it adds.
@@ -336,6 +337,8 @@ fn scalar(datatype: &Datatype, element: &ElementType) -> Result<String, String> 
                 _ => None,
             }
         }
+        // Bytes after the zero byte that ends a text are no part of it, for which one byte leaves no room.
+        Class::String { padding: Padding::NullTerminated, .. } if size == 1 => Some("|S1".into()),
         Class::String { padding: Padding::NullPadded, .. } if size > 0 => Some(format!("|S{size}")),
         Class::Opaque { .. } if size > 0 => Some(format!("|V{size}")),
         _ => None,

@@ -20,6 +20,8 @@ use base64::engine::general_purpose::STANDARD;
 use sciformats::{Error, Result};
 use serde_json::{Map, Value, json};
 
+use crate::attributes::{self, Elements};
+use crate::bare;
 use crate::chunks::Place;
 use crate::kerchunk::prefix;
 use crate::model::{Entry, Sink, Treatment, VirtualArray};
@@ -131,7 +133,7 @@ fn unwritten(error: std::io::Error) -> Error {
 impl Sink for Writer<'_> {
     fn group(&mut self, path: &str, attributes: &Map<String, Value>) -> Result<()> {
         let key = format!("{}zarr.json", prefix(path));
-        let value = json!({"zarr_format": 3, "node_type": "group", "attributes": attributes});
+        let value = json!({"zarr_format": 3, "node_type": "group", "attributes": bare::strict(&Value::Object(attributes.clone()))});
         self.line(&json!({"key": key, "value": value}).to_string())
     }
 
@@ -223,22 +225,9 @@ fn metadata(array: &VirtualArray) -> std::result::Result<Value, String> {
     }
     let mut attributes = array.attributes.clone();
     if array.marked {
-        attributes.insert("_FillValue".into(), array.fill.clone());
+        attributes.insert("_FillValue".into(), bare::of_fill(&array.fill));
     }
-    if let Some(mark) = attributes.get_mut("_FillValue").filter(|_| told.float) {
-        // xarray expects the eight bytes of floating-point numbers here.
-        let number = match mark.as_str() {
-            Some("NaN") => Some(f64::NAN),
-            Some("Infinity") => Some(f64::INFINITY),
-            Some("-Infinity") => Some(f64::NEG_INFINITY),
-            _ => mark.as_f64(),
-        };
-        if let Some(number) = number {
-            // Text has as few digits as narrow numbers need; the cast rounds to the number that is stored.
-            let number = if told.size == 4 { f64::from(number as f32) } else { number };
-            *mark = STANDARD.encode(number.to_le_bytes()).into();
-        }
-    }
+    let _ = attributes::mark_in_zarr3(&mut attributes, told.elements);
     Ok(json!({
         "zarr_format": 3,
         "node_type": "array",
@@ -248,7 +237,7 @@ fn metadata(array: &VirtualArray) -> std::result::Result<Value, String> {
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
         "fill_value": fill,
         "codecs": codecs,
-        "attributes": attributes,
+        "attributes": bare::strict(&Value::Object(attributes)),
         "dimension_names": array.dimensions,
         "storage_transformers": [],
     }))
@@ -262,7 +251,7 @@ struct DataType {
     /// Whether numbers are big-endian; `None` if the order makes no difference.
     order: Option<bool>,
     big: bool,
-    float: bool,
+    elements: Elements,
     text: bool,
     /// The number of bytes.
     size: usize,
@@ -298,7 +287,13 @@ fn data_type(dtype: &Value) -> std::result::Result<DataType, String> {
         _ => None,
     };
     let big = order == Some(true);
-    Ok(DataType { name, zero, order, big, float: kind == "f", text: kind == "O", size })
+    let elements = match kind {
+        "f" => Elements::Floats(size),
+        "c" => Elements::Complex,
+        "i" | "u" | "b" => Elements::Whole,
+        _ => Elements::Others,
+    };
+    Ok(DataType { name, zero, order, big, elements, text: kind == "O", size })
 }
 
 /// Returns the type of a record.
@@ -320,7 +315,15 @@ fn fields(all: &[Value]) -> std::result::Result<DataType, String> {
     }
     let name = json!({"name": "structured", "configuration": {"fields": names}});
     let zero = STANDARD.encode(vec![0; size]).into();
-    Ok(DataType { name, zero, order, big: order == Some(true), float: false, text: false, size })
+    Ok(DataType {
+        name,
+        zero,
+        order,
+        big: order == Some(true),
+        elements: Elements::Others,
+        text: false,
+        size,
+    })
 }
 
 #[cfg(test)]

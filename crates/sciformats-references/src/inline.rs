@@ -20,16 +20,22 @@ pub(crate) fn array(
 ) -> Result<(VirtualArray, u64), String> {
     let shape = info.shape.clone().ok_or("a null dataspace has no elements")?;
     let elements = info.elements().ok_or("the number of elements exceeds 64 bits")?;
-    let text = matches!(info.element, ElementType::Text | ElementType::Reference | ElementType::Region);
+    // Texts of a fixed width are bytes of that width, as h5py and kerchunk show them; readers of objects in chunks are few.
+    let narrow = info.width.filter(|width| {
+        info.element == ElementType::Text && *width > 0 && file.format() == sciformats::Format::Hdf5
+    });
+    let text = narrow.is_none()
+        && matches!(info.element, ElementType::Text | ElementType::Reference | ElementType::Region);
     let records = element::has_text_field(&info.element);
     let (mut dtype, more) = match (text, records) {
+        _ if narrow.is_some() => (Value::from(format!("|S{}", narrow.unwrap_or(1))), Vec::new()),
         (true, _) => (Value::from("|O"), Vec::new()),
         // The widths of the texts follow from the elements.
         (_, true) => (record(&info.element, &mut std::iter::repeat(1))?, Vec::new()),
         _ => element::canonical(&info.element)?,
     };
     // The stored width of texts of a fixed width, or the length that precedes each text.
-    let each = match (text, records) {
+    let each = match (text || narrow.is_some(), records) {
         (true, _) => info.width.unwrap_or(8).max(8),
         (_, true) => {
             leaves(&info.element)?.into_iter().fold(0, |all, leaf| bound::sum(all, leaf.unwrap_or(8)))
@@ -48,7 +54,9 @@ pub(crate) fn array(
     if data.len() as u64 > most {
         return Err(format!("its texts take more than the {most} bytes that may be inlined"));
     }
-    if text {
+    if let Some(width) = narrow {
+        data = padded(&data, (elements, width))?;
+    } else if text {
         data = vlen_utf8(&data, elements)?;
     } else if records {
         (dtype, data) = fixed(&info.element, &data, (elements, most))?;
@@ -76,6 +84,18 @@ pub(crate) fn array(
         chunks,
     };
     Ok((array, size))
+}
+
+/// Turns canonical texts into texts of `width` bytes, with zero bytes at their ends.
+fn padded(data: &[u8], (elements, width): (u64, u64)) -> Result<Vec<u8>, String> {
+    let mut out = Vec::new();
+    each_field(&[None], data, elements, &mut |_, bytes| {
+        let missing = width.checked_sub(bytes.len() as u64).ok_or("a text is longer than its type")?;
+        out.extend_from_slice(bytes);
+        out.resize(bound::sum(out.len(), bound::addressable(missing)), 0);
+        Ok(())
+    })?;
+    Ok(out)
 }
 
 /// Returns the sizes of the fields of a record, those of inner records included; a text has none.

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use sciformats::{Error, File, Result};
 use serde_json::{Map, Value, json};
 
+use crate::bare;
 use crate::chunks::{Chunks, Place};
 use crate::combine::Existing;
 use crate::model::{Options, Report, Sink, VirtualArray};
@@ -32,6 +33,7 @@ pub struct Writer<'a> {
     /// The URLs as JSON.
     urls: Vec<String>,
     first: bool,
+    marks: bool,
 }
 
 impl std::fmt::Debug for Writer<'_> {
@@ -57,10 +59,16 @@ impl<'a> Writer<'a> {
             false => text(&format!("{{{{{}}}}}", name(number))),
         };
         let names = urls.iter().enumerate().map(shown).collect();
-        let mut writer = Self { out, urls: names, first: true };
+        let mut writer = Self { out, urls: names, first: true, marks: false };
         let templates = Value::Object(templates);
         writer.put(format_args!("{{\"version\":1,\"templates\":{templates},\"refs\":{{"))?;
         Ok(writer)
+    }
+
+    /// Keeps marks of missing values among the attributes, too. Readers of Zarr 2 find them in the fill values, but those of Zarr 3 do not.
+    #[must_use]
+    pub fn with_marks(self) -> Self {
+        Self { marks: true, ..self }
     }
 
     /// Completes the output.
@@ -84,7 +92,7 @@ impl<'a> Writer<'a> {
     /// Writes metadata, which is a text of JSON.
     fn metadata(&mut self, key: &str, value: &Value) -> Result<()> {
         self.key(key)?;
-        self.put(format_args!("{}", text(&value.to_string())))
+        self.put(format_args!("{}", text(&bare::text(&value.to_string()))))
     }
 }
 
@@ -98,7 +106,11 @@ impl Sink for Writer<'_> {
     fn array(&mut self, array: &VirtualArray) -> Result<()> {
         let at = prefix(&array.path);
         self.metadata(&format!("{at}.zarray"), &metadata(array))?;
-        self.metadata(&format!("{at}.zattrs"), &attributes(array))?;
+        let mut attributes = attributes(array);
+        if let (true, Some(all)) = (self.marks && array.marked, attributes.as_object_mut()) {
+            all.insert("_FillValue".into(), bare::of_fill(&array.fill));
+        }
+        self.metadata(&format!("{at}.zattrs"), &attributes)?;
         // The keys of chunks differ in their digits and points only.
         let quoted = text(&at);
         let start = quoted.strip_suffix('"').unwrap_or(&quoted);
@@ -151,7 +163,7 @@ impl Sink for Writer<'_> {
 /// # Errors
 /// `Malformed` if the text is not JSON, and `Unsupported` if it has something that this crate would not write.
 pub fn read(json: &[u8]) -> Result<Existing> {
-    let all: Value = serde_json::from_slice(json)
+    let all = bare::parse(json)
         .map_err(|error| Error::unsupported(format!("references that are not JSON ({error})")))?;
     let odd = |what: &str| Error::unsupported(format!("references whose {what}"));
     if all.get("version").and_then(Value::as_u64) != Some(1) {
@@ -166,7 +178,7 @@ pub fn read(json: &[u8]) -> Result<Existing> {
     let mut numbers: HashMap<String, u64> = HashMap::new();
     let text = |value: &Value| -> Result<Value> {
         match value {
-            Value::String(text) => serde_json::from_str(text).map_err(|_| odd("metadata is not JSON")),
+            Value::String(text) => bare::parse(text.as_bytes()).map_err(|_| odd("metadata is not JSON")),
             value => Ok(value.clone()),
         }
     };

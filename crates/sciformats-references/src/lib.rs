@@ -34,6 +34,7 @@
 #![doc = include_str!("../README.md")]
 
 mod attributes;
+mod bare;
 #[cfg(feature = "blosc2")]
 mod blosc2;
 mod chunks;
@@ -54,6 +55,7 @@ mod unlimited;
 #[cfg(feature = "zarr")]
 pub mod zarr;
 
+pub use bare::number;
 pub use chunks::{Chunks, Place};
 pub use combine::{
     Along, Existing, Files, NamePattern, Open, Part, Steps, Virtual, combine, combine_files, extend,

@@ -295,6 +295,13 @@ impl Scan<'_> {
         if matches!(treatment, Treatment::Inlined { .. }) && crate::element::narrows(&info.element) {
             self.note(path, "its floating-point numbers of another form are numbers of 8 bytes here".into());
         }
+        if matches!(treatment, Treatment::Referenced { .. }) && lacks_texts(array) {
+            self.note(path, "zarr-python 3.1 shows the texts of its missing records as the digit 0".into());
+        }
+        if crate::element::is_nested(&info.element) {
+            let what = "its records contain records, which zarr-python 3.1 does not read; of references in Parquet files it opens nothing then";
+            self.note(path, what.into());
+        }
         if matches!(treatment, Treatment::Inlined { .. }) && crate::element::has_text_field(&info.element) {
             self.note(path, "the texts in its records are bytes of one width here".into());
         }
@@ -314,6 +321,12 @@ impl Scan<'_> {
         }
         let reason = match self.ranges(id, info) {
             Ok(array) => {
+                if lacks_texts(&array)
+                    && let Ok((array, bytes)) = inline::array(self.file, id, info, self.options.inline)
+                {
+                    let reason = "zarr-python 3.1 shows the texts of missing records as a digit".to_owned();
+                    return Ok((array, Treatment::Inlined { bytes, reason }));
+                }
                 let chunks = array.chunks.len();
                 return Ok((array, Treatment::Referenced { chunks }));
             }
@@ -382,6 +395,18 @@ impl Scan<'_> {
         }
         names
     }
+}
+
+/// Returns whether chunks of records with texts are missing.
+fn lacks_texts(array: &VirtualArray) -> bool {
+    fn has_text(dtype: &serde_json::Value) -> bool {
+        match dtype {
+            serde_json::Value::Array(fields) => fields.iter().any(|field| field.get(1).is_some_and(has_text)),
+            other => other.as_str().is_some_and(|dtype| dtype.starts_with("|S")),
+        }
+    }
+    let count = extent::count(array.chunks.grid());
+    array.dtype.is_array() && has_text(&array.dtype) && count.is_ok_and(|count| count > array.chunks.len())
 }
 
 /// Returns whether a dataset only declares a dimension of netCDF-4.

@@ -431,3 +431,27 @@ fn what_readers_make_of_the_numbers_is_compared() {
         assert!(treatment(&report, "/time").to_string().contains("the unit differs in 1.nc"), "{report:?}");
     }
 }
+
+#[test]
+fn variables_that_are_shorter_than_an_unlimited_dimension_keep_their_times() {
+    let day = |rows: u64, start: i32| {
+        let mut writer = Writer::in_memory(&CreateOptions::default()).unwrap();
+        let times: Vec<i32> = (start..start + 4).collect();
+        let time = writer.dataset("time").max_shape([None]).write(&times).unwrap();
+        let heat = writer.dataset("heat").max_shape([None]);
+        let heat = heat.write(&times[..rows as usize]).unwrap();
+        writer.make_scale(time, "time").unwrap();
+        writer.attach_scale(heat, 0, time).unwrap();
+        writer.into_bytes().unwrap()
+    };
+    for rows in [[2, 2], [4, 2], [2, 4]] {
+        let (_, report, shown, told) = both([day(rows[0], 0), day(rows[1], 4)]);
+        let said = treatment(&report, "/heat").to_string();
+        assert!(said.contains("it has only 2 of the 4 elements of time"), "{said}");
+        assert!(told.is_complete(), "{told:?}");
+        let heat = shown.iter().find(|array| array.path == "/heat").unwrap();
+        assert_eq!((&heat.along, heat.rows.as_slice()), (&Some((0, vec![4, 4])), &rows[..]));
+    }
+    let (_, report, shown, _) = both([day(4, 0), day(4, 4)]);
+    assert!(report.is_complete() && shown.iter().all(|array| array.rows.is_empty()), "{report:?}");
+}

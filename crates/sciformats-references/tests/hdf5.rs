@@ -298,6 +298,68 @@ fn truth_values_and_texts_in_records_have_the_types_of_numpy() {
 }
 
 #[test]
+fn characters_and_texts_of_a_fixed_width_are_bytes() {
+    use sciformats::hdf5_pure::Datatype;
+    use sciformats::hdf5_pure::structure::{Class, Padding};
+
+    let (file, bytes) = written(|writer| {
+        for (name, size, stored) in [("letters", 1, &b"a\0c"[..]), ("words", 3, b"a\0xbc\0def")] {
+            let mut datatype = Datatype::fixed_string(size);
+            if let Class::String { padding, .. } = &mut datatype.class {
+                *padding = Padding::NullTerminated;
+            }
+            let mut made = writer.dataset(name).datatype(datatype).shape([3]).create_encoded().unwrap();
+            let encode = |to: &mut sciformats::hdf5_pure::values::Encoder<'_>| {
+                to.bytes(stored);
+                Ok(())
+            };
+            made.write_encoded(&Slab::all(&[3]).unwrap(), encode).unwrap();
+        }
+        let pair = Datatype::compound([("n", Datatype::integer(true, 4)), ("s", Datatype::fixed_string(2))]);
+        writer.dataset("pairs").datatype(pair).shape([3]).chunks([1]).create_encoded().unwrap();
+    });
+    let (found, report) = collect(&file);
+    let treatment =
+        |path: &str| report.entries.iter().find(|entry| entry.path == path).unwrap().treatment.word();
+    // Readers see what the stored byte of a netCDF character says.
+    let letters = one(&found.arrays, "/letters");
+    assert_eq!((letters.dtype.as_str(), treatment("/letters")), (Some("|S1"), "referenced"));
+    assert_eq!(support::assemble(&letters, &bytes).unwrap(), [Some(b'a'), Some(0), Some(b'c')]);
+    // Readers would see what is beyond the end of a text.
+    let words = one(&found.arrays, "/words");
+    assert_eq!((words.dtype.as_str(), treatment("/words")), (Some("|S3"), "inlined"));
+    let place = words.chunks.iter().next();
+    assert_eq!(place, Some((0, sciformats_references::Place::Bytes(b"a\0\0bc\0def"))));
+    // Some readers would not see the empty text of a missing record.
+    let pairs = one(&found.arrays, "/pairs");
+    assert_eq!((pairs.chunks.len(), treatment("/pairs")), (1, "inlined"));
+}
+
+#[test]
+fn marks_of_missing_values_stay_attributes_if_that_is_asked_for() {
+    let (file, _) = written(|writer| {
+        writer.dataset("heat").attribute("_FillValue", f32::NAN).write(&[1.0f32, 2.0]).unwrap();
+    });
+    let url = ["file:///a.h5".to_owned()];
+    for (asked, attributes) in [
+        (false, "{\"_ARRAY_DIMENSIONS\":[\"dim_2\"]}"),
+        (true, "{\"_FillValue\":NaN,\"_ARRAY_DIMENSIONS\":[\"dim_2\"]}"),
+    ] {
+        let mut json = Vec::new();
+        let writer = sciformats_references::kerchunk::Writer::new(&mut json, &url).unwrap();
+        let mut writer = if asked { writer.with_marks() } else { writer };
+        let options = sciformats_references::Options::new(url[0].as_str());
+        sciformats_references::scan(&file, &options, &mut writer).unwrap();
+        writer.finish().unwrap();
+        let all: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        let told = all["refs"]["heat/.zattrs"].as_str().unwrap();
+        // The attributes may have another order.
+        assert!(told.len() == attributes.len() && told.contains("NaN") == asked, "{told}");
+        assert!(all["refs"]["heat/.zarray"].as_str().unwrap().contains("\"fill_value\":\"NaN\""));
+    }
+}
+
+#[test]
 fn dimensions_of_netcdf_without_a_variable_are_no_arrays() {
     let (file, _) = written(|writer| {
         let bare = writer.dataset("bnds").shape([2]).create::<f32>().unwrap().id();

@@ -32,7 +32,7 @@ use sciformats_core::storage::{Ranges, length};
 use sciformats_core::{Error, Result, bound};
 
 use crate::http::Version;
-use crate::remote::Store;
+use crate::remote::{Asked, Store};
 
 const SIGNATURE: u64 = u64::from_le_bytes(*b"\x89SFC\r\n\x1a\n");
 const VERSION: u32 = 1;
@@ -69,6 +69,9 @@ struct State {
     /// The number of bytes of all packs in the folder when they were last counted, and the number written since.
     counted: u64,
     written: u64,
+    /// What was asked for, and what was not kept and had to be requested.
+    asked: Asked,
+    requested: Asked,
 }
 
 /// Where a range is kept.
@@ -107,7 +110,8 @@ impl Cached {
         let folder = place.folder.join(name);
         fs::create_dir_all(&folder).map_err(|error| Error::io("create", error).in_file(&folder, None))?;
         let known = known(&folder, &identity);
-        let state = State { known, counted: occupied(&place.folder), written: 0 };
+        let (asked, requested) = Default::default();
+        let state = State { known, counted: occupied(&place.folder), written: 0, asked, requested };
         Ok(Box::new(Self { store, place: place.clone(), folder, identity, state: Mutex::new(state) }))
     }
 
@@ -217,6 +221,11 @@ impl Store for Cached {
     fn repeated(&self) -> u64 {
         self.store.repeated()
     }
+
+    fn saved(&self) -> (Asked, Asked) {
+        let state = self.lock();
+        (state.asked, state.requested)
+    }
 }
 
 impl Ranges for Cached {
@@ -227,6 +236,11 @@ impl Ranges for Cached {
     fn get(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
         let mut missing = Vec::new();
         let plans: Vec<Vec<Part>> = ranges.iter().map(|range| self.look_up(range, &mut missing)).collect();
+        {
+            let mut state = self.lock();
+            state.asked.add(ranges);
+            state.requested.add(&missing);
+        }
         let pieces = if missing.is_empty() { Vec::new() } else { self.store.get(&missing)? };
         self.keep(&missing, &pieces);
         let joined = |parts: Vec<Part>| -> Vec<u8> {

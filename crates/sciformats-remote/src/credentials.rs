@@ -125,18 +125,27 @@ fn is_below(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).is_some_and(|front| front.is_empty() || front.ends_with('.'))
 }
 
-/// Returns the logins of a netrc file; macros are ignored.
+/// Returns the logins of a netrc file; macros are ignored. A comment begins where a word of the file's own is expected, so that users and
+/// passwords may have any sign.
 fn logins(text: &str) -> Vec<Login> {
     let mut found: Vec<Login> = Vec::new();
-    let mut words =
-        text.lines().map(|line| line.split('#').next().unwrap_or_default()).flat_map(str::split_whitespace);
-    while let Some(word) = words.next() {
+    let mut words = text
+        .lines()
+        .enumerate()
+        .flat_map(|(line, text)| text.split_whitespace().map(move |word| (line, word)))
+        .peekable();
+    while let Some((line, word)) = words.next() {
+        if word.starts_with('#') {
+            while words.next_if(|(other, _)| *other == line).is_some() {}
+            continue;
+        }
+        let mut value = || words.next().map(|(_, value)| value.to_owned());
         let login = |host| Login { host, user: String::new(), password: String::new() };
         match (word, found.last_mut()) {
-            ("machine", _) => found.extend(words.next().map(|host| login(Some(host.to_ascii_lowercase())))),
+            ("machine", _) => found.extend(value().map(|host| login(Some(host.to_ascii_lowercase())))),
             ("default", _) => found.push(login(None)),
-            ("login", Some(last)) => last.user = words.next().unwrap_or_default().to_owned(),
-            ("password", Some(last)) => last.password = words.next().unwrap_or_default().to_owned(),
+            ("login", Some(last)) => last.user = value().unwrap_or_default(),
+            ("password", Some(last)) => last.password = value().unwrap_or_default(),
             _ => {}
         }
     }
@@ -183,6 +192,15 @@ mod tests {
         assert!(credentials.headers(&url("https://no.example/")).is_empty());
         let absent = RemoteOptions::default().with_netrc(folder.path().join("absent"));
         assert!(Credentials::new(&url("https://a.example/"), &absent).is_err());
+    }
+
+    #[test]
+    fn passwords_have_any_sign() {
+        let found =
+            logins("# all\nmachine a login me#1 password pa#ss #word\nmachine b login me password #1 # 2\n");
+        let found: Vec<_> =
+            found.iter().map(|login| (login.user.as_str(), login.password.as_str())).collect();
+        assert_eq!(found, [("me#1", "pa#ss"), ("me", "#1")]);
     }
 
     #[test]

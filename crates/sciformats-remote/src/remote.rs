@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use sciformats_core::storage::{Planned, Purpose, Ranges, Statistics};
-use sciformats_core::{Error, ReadAt, Result};
+use sciformats_core::storage::{Planned, Purpose, Ranges, Statistics, length};
+use sciformats_core::{Error, ReadAt, Result, bound};
 
 use crate::cache::Cached;
 use crate::cloud::Address;
@@ -23,6 +23,28 @@ pub(crate) trait Store: Ranges {
 
     /// Returns the number of repeated requests.
     fn repeated(&self) -> u64;
+
+    /// Returns what was asked for, and what of it was requested, because the rest is kept on this machine.
+    fn saved(&self) -> (Asked, Asked) {
+        Default::default()
+    }
+}
+
+/// Requests for ranges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) batches: u64,
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Asked {
+    /// Adds a batch.
+    pub(crate) fn add(&mut self, ranges: &[Range<u64>]) {
+        self.batches = bound::sum(self.batches, u64::from(!ranges.is_empty()));
+        self.requests = bound::sum(self.requests, ranges.len() as u64);
+        self.bytes = ranges.iter().map(length).fold(self.bytes, bound::sum);
+    }
 }
 
 /// What was fetched when a file was opened.
@@ -251,9 +273,17 @@ impl Remote {
         self.0.ranges().version()
     }
 
-    /// Returns the cost of the reads so far.
+    /// Returns the cost of the reads so far. What a cache on this machine had is no part of it.
     pub fn statistics(&self) -> Statistics {
-        self.0.statistics()
+        let mut told = self.0.statistics();
+        let (asked, requested) = self.0.ranges().saved();
+        let real = |told: u64, asked: u64, requested: u64| bound::sum(bound::left(told, asked), requested);
+        told.batches = real(told.batches, asked.batches, requested.batches);
+        told.requests = real(told.requests, asked.requests, requested.requests);
+        told.bytes = real(told.bytes, asked.bytes, requested.bytes);
+        // No more than what came can be without use.
+        told.unread = told.unread.min(told.bytes);
+        told
     }
 
     /// Returns the number of requests that were repeated after a temporary failure.

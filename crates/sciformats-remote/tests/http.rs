@@ -268,6 +268,23 @@ fn servers_that_know_no_ranges() {
     small.whole = 1000;
     let error = open(&server.url("/f"), &small).unwrap_err().to_string();
     assert!(error.contains("does not support ranges, and the file of 300000 bytes is too large"), "{error}");
+    // A server that does not say how long the file is says where it ends.
+    let server = Server::new(bytes());
+    server.shared.paths.lock().unwrap().push(("/".into(), Fault::Pieces));
+    let file = open(&server.url("/f"), &options()).unwrap();
+    assert_eq!(file.size(), SIZE as u64);
+    read(&file).unwrap();
+    let error = open(&server.url("/f"), &small).unwrap_err().to_string();
+    assert!(error.contains("a file of more than 1000 bytes is too large"), "{error}");
+}
+
+#[test]
+fn spaces_in_a_redirect_are_encoded() {
+    let store = Server::new(bytes());
+    let front = Server::new(Vec::new());
+    front.set(std::iter::repeat_n(Fault::Redirect(store.url("/a file?key=a b")), 10));
+    read(&open(&front.url("/f"), &options()).unwrap()).unwrap();
+    assert!(store.seen().iter().all(|seen| seen.path == "/a%20file?key=a%20b"));
 }
 
 #[test]
@@ -357,4 +374,21 @@ fn a_file_of_a_terabyte_opens_at_once() {
     let file = open(&server.url("/large"), &RemoteOptions::default()).unwrap();
     assert_eq!(*file.read_at((1 << 40) - 8, 8).unwrap(), [7; 8]);
     assert!(started.elapsed() < Duration::from_millis(500), "{:?}", started.elapsed());
+}
+
+#[test]
+fn what_a_cache_has_is_no_request() {
+    let (server, folder) = (Server::new(bytes()), tempfile::tempdir().unwrap());
+    let plan = PlanOptions::default().with_window(0); // so that not all of it is kept in memory
+    let options = options().with_cache(folder.path(), 1 << 30).with_ends(1000, 0).with_plan(plan);
+    let cost = || {
+        let file = open(&server.url("/f"), &options).unwrap();
+        read(&file).unwrap();
+        let told = file.statistics();
+        assert_eq!(told.requests, server.seen().len() as u64);
+        assert!(told.unread <= told.bytes, "{told:?}");
+        told.bytes
+    };
+    let first = cost();
+    assert!(cost() < first / 2);
 }

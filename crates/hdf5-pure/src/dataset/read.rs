@@ -120,10 +120,12 @@ impl<'a> Reader<'a> {
 
     /// Fills `out`, which must have exactly as many bytes as the selection.
     pub(crate) fn read(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        // A virtual dataset whose sources cannot be asked for their shapes may have more elements than its file says, so that no
+        // selection of it can be read, not even one without elements.
+        let storage = self.content.storage()?;
         if out.is_empty() {
             return Ok(());
         }
-        let storage = self.content.storage()?;
         match &storage.layout {
             Layout::Compact(data) => self.compact(data, slab, out),
             Layout::Contiguous { address } => match (&storage.external, address) {

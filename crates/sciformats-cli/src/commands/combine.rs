@@ -204,6 +204,13 @@ fn as_hdf5(args: &Combine, session: &Session) -> Outcome<Report> {
             for array in
                 joined.iter_mut().filter(|array| array.values.is_none() && !is_virtual(before, &array.path))
             {
+                if !array.rows.is_empty() {
+                    let path = &array.path;
+                    let problem = format!(
+                        "cannot be added, because {path} is shorter than its dimension in one of them"
+                    );
+                    return Err(failed(sciformats::Error::usage("files", problem)));
+                }
                 // Its numbers are in the existing file, because they were converted, and the new ones follow them.
                 let mut numbers = Vec::new();
                 for part in &parts {
@@ -277,6 +284,7 @@ fn dimension(file: &File, path: &str, arrays: &[Virtual]) -> sciformats::Result<
         path: path.into(),
         axis: 0,
         parts: vec![(String::new(), length)],
+        rows: Vec::new(),
         continued: false,
         values: Some(vec![0.0; bytes / 8]),
         plain: !real || scale.shape().len() != 1,
@@ -350,10 +358,12 @@ fn cleaned(path: &Path, dimensions: &[Joined]) -> sciformats::Result<()> {
 fn shows(array: &Virtual, stored: &[String], continued: bool) -> Option<Joined> {
     let (axis, lengths) = array.along.as_ref()?;
     // The lengths of an existing output come first.
-    let lengths = lengths.iter().skip(usize::from(continued));
+    let before = usize::from(continued);
+    let lengths = lengths.iter().skip(before);
+    let rows = array.rows.iter().copied().skip(before).collect();
     let parts = stored.iter().cloned().zip(lengths.copied()).collect();
     let (path, values) = (array.path.clone(), array.values.clone());
-    Some(Joined { path, axis: *axis, parts, continued, values, plain: false })
+    Some(Joined { path, axis: *axis, parts, rows, continued, values, plain: false })
 }
 
 /// The name of a file as a file in the folder of `output` stores it: relative if it is in that folder or below it.

@@ -277,13 +277,13 @@ fn attribute(value: &Value) -> Result<AttributeValue, String> {
     }
     // A cast of a whole number may round it.
     let exact = |value: &Value| {
-        let number = value.as_f64()?;
+        let number = sciformats_references::number(value)?;
         let same = value.as_i64().is_none_or(|whole| number as i128 == i128::from(whole))
             && value.as_u64().is_none_or(|whole| number as i128 == i128::from(whole));
         same.then_some(number)
     };
     let found = all.iter().map(exact).collect::<Option<Vec<_>>>();
-    if let Some(found) = found.filter(|_| all.iter().any(Value::is_f64)) {
+    if let Some(found) = found.filter(|_| !all.iter().all(|value| value.is_i64() || value.is_u64())) {
         return Ok(one(ElementType::F64, found.iter().flat_map(|n| n.to_le_bytes()).collect(), count));
     }
     if let Some(found) = all.iter().map(Value::as_bool).collect::<Option<Vec<_>>>() {

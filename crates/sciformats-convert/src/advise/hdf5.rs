@@ -17,7 +17,7 @@ use super::{
     Advice, Cost, DatasetFacts, Finding, Opener, Options, Plan, Profile, Replayed, Structures, rules,
 };
 use crate::repack;
-use crate::sink::{Rule, WriteOptions};
+use crate::sink::{CHECKED, Rule, WriteOptions};
 use sciformats::{File, Result};
 
 /// The datasets that are sampled: the largest ones.
@@ -58,6 +58,9 @@ pub(super) struct Known {
 pub(super) fn advise(file: &Arc<File>, open: Opener<'_>, options: &Options) -> Result<Advice> {
     let mut look = look(file, open)?;
     sampled(&mut look, options)?;
+    if options.profile == Profile::Archive {
+        checked(&mut look)?;
+    }
     let mut findings = rules::all(&look, options.profile);
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.weight));
     let write = wanted(&look, options.profile, &findings);
@@ -317,6 +320,33 @@ fn sampled(look: &mut Look, options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// Plans checksums for the chunks of large datasets, after the filter that is planned for them, or after one that compresses like their
+/// own.
+fn checked(look: &mut Look) -> Result<()> {
+    let main = main_variable(look);
+    for (at, known) in look.datasets.iter_mut().enumerate() {
+        let pipeline = &known.dataset.filters()?.filters;
+        let has = pipeline.iter().any(|filter| filter.id == 3);
+        if has || !movable(known) || known.facts.stored.1 <= rules::UNCHECKED {
+            continue;
+        }
+        let deflate = pipeline.iter().find(|filter| filter.id == 1);
+        let facts = &mut known.facts;
+        facts.planned_filter = Some(match facts.planned_filter.take().filter(|(name, _)| name != "none") {
+            Some((name, level)) => (format!("{name}{CHECKED}"), level),
+            None if facts.filters.is_empty() => ("fletcher32".into(), None),
+            None => {
+                let level = deflate.and_then(|filter| filter.values.first().copied());
+                (format!("zlib{CHECKED}"), level.or(Some(4)))
+            }
+        });
+        if facts.chunks.is_none() && facts.planned_chunks.is_none() {
+            facts.planned_chunks = Some(divided(facts, Profile::Archive, Some(at) == main));
+        }
+    }
+    Ok(())
+}
+
 /// Plans the shapes of chunks.
 fn shapes(look: &mut Look, profile: Profile) {
     let main = main_variable(look);
@@ -398,7 +428,7 @@ fn planned_ratio(facts: &DatasetFacts) -> Option<f64> {
         facts.candidates.iter().find(|candidate| candidate.filter == name).map(|candidate| candidate.ratio)
     };
     match &facts.planned_filter {
-        Some((name, _)) => named(name),
+        Some((name, _)) => named(name.trim_end_matches(CHECKED)),
         None if facts.filters.is_empty() => Some(1.0),
         // The same filters in other chunks: the candidate of the same compressor tells.
         None => {

@@ -8,6 +8,9 @@ use super::sample::{Rounded, SHARE};
 use super::shape::bytes;
 use super::{Finding, Profile, Weight};
 
+/// The largest dataset whose chunks need no checksum in an archive, in stored bytes.
+pub(super) const UNCHECKED: u64 = 1 << 20;
+
 /// Whether a rule fails a profile.
 fn weight(rule: &str, profile: Profile) -> Weight {
     let fails = match rule {
@@ -106,8 +109,15 @@ fn dataset(known: &Known, found: &mut Found, (least, most): (u64, u64)) {
             "`repack` with the same filters; programs that make references leave such datasets out",
         );
     }
-    if let (Some((filter, _)), Some(best)) = (&facts.planned_filter, facts.candidates.first()) {
-        let now = if facts.filters.is_empty() { 1.0 } else { stored as f64 / all.max(1) as f64 };
+    let now = if facts.filters.is_empty() { 1.0 } else { stored as f64 / all.max(1) as f64 };
+    // A checksum alone gains no space, and has a finding of its own.
+    let gains = |(filter, _): &&(String, Option<u32>)| {
+        let best = facts.candidates.first();
+        !filter.ends_with("fletcher32") || best.is_some_and(|best| best.ratio < now)
+    };
+    if let (Some((filter, _)), Some(best)) =
+        (facts.planned_filter.as_ref().filter(gains), facts.candidates.first())
+    {
         let what = format!(
             "its elements take {:.0} % of their size, and with {filter} {:.0} %",
             now * 100.0,
@@ -193,7 +203,9 @@ fn filters(known: &Known, found: &mut Found) {
         found.add("deflate-level", path, what, "level 4, or zstd");
     }
     if let Some(id) = ids.iter().find(|id| **id > 6) {
-        let name = facts.filters.iter().find(|_| true).cloned().unwrap_or_default();
+        // Their descriptions stand in the order of the filters.
+        let at = ids.iter().position(|other| other == id).unwrap_or_default(); // a bound: it is one of them
+        let name = facts.filters.get(at).cloned().unwrap_or_default();
         let what = format!("filter {id} ({name}) is a plug-in of the HDF5 library, which readers need");
         found.add("plugin-filter", path, what, "`--filter zlib` is in every library");
     }
@@ -209,12 +221,12 @@ fn filters(known: &Known, found: &mut Found) {
             "chunks have checksums".into(),
             "they cost 4 bytes a chunk; kerchunk 0.2 leaves such datasets out",
         );
-    } else if found.profile == Profile::Archive && facts.stored.1 > 1 << 20 {
+    } else if found.profile == Profile::Archive && facts.stored.1 > UNCHECKED {
         found.add(
             "no-checksum",
             path,
             "chunks have no checksum, so damage is not noticed".into(),
-            "`--filter fletcher32`, or a checksum of the file beside it",
+            "`--filter zlib+fletcher32`, or a checksum of the file beside it",
         );
     }
 }

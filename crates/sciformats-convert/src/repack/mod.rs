@@ -245,7 +245,15 @@ pub fn rewrite_supplied(
 /// #     made.finish()?;
 /// # }
 /// let parts = vec![("monday.h5".to_owned(), 2), ("tuesday.h5".to_owned(), 2)];
-/// let joined = Joined { path: "/t".into(), axis: 0, parts, continued: false, values: None, plain: false };
+/// let joined = Joined {
+///     path: "/t".into(),
+///     axis: 0,
+///     parts,
+///     rows: vec![],
+///     continued: false,
+///     values: None,
+///     plain: false,
+/// };
 /// let (monday, week) = (dir.path().join("monday.h5"), dir.path().join("week.h5"));
 /// join(&sciformats::open(&monday)?, &week, (&[joined], &[]), &Default::default(), None)?;
 /// assert_eq!(sciformats::open(&week)?.array("/t")?.read::<f64>()?, [281.5, 282.0, 280.0, 280.5]);

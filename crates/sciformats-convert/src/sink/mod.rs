@@ -53,7 +53,7 @@ pub(crate) use blosc2::codec as blosc2_codec;
 pub use elements::Elements;
 pub(crate) use elements::elements_of;
 #[cfg(feature = "hdf5")]
-pub(crate) use hdf5::{bound as hdf5_bound, encode as hdf5_encode, filters as hdf5_filters};
+pub(crate) use hdf5::{CHECKED, bound as hdf5_bound, encode as hdf5_encode, filters as hdf5_filters};
 pub use rules::{Fit, Layout, Rules, rules};
 
 use crate::compare::Pattern;

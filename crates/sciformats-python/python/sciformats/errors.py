@@ -98,8 +98,11 @@ def _of(word: str, message: str, path: str | None, offset: int | None, number: i
     """Return the exception for an error of the Rust part."""
     if word == "io":
         # Given a number, Python itself selects FileNotFoundError, PermissionError and so on.
+        remote = path is not None and "://" in path
+        # The system's words say nothing of what a server answered, or of an error that the system did not report.
+        said = message if number is None or remote else os.strerror(number)
         number = _errno.EIO if number is None else number
-        return OSError(number, os.strerror(number), path) if path else OSError(number, message)
+        return OSError(number, said, path) if path else OSError(number, message)
     if word == "absent":
         return KeyError(message if path is None else f"{path}: {message}")
     if word == "usage":

@@ -167,6 +167,7 @@ def _metadata(zarray: dict[str, Any], zattrs: dict[str, Any]) -> Any:
     from zarr.core.metadata import ArrayV3Metadata
 
     names = zattrs.pop("_ARRAY_DIMENSIONS")
+    _mark(zattrs, zarray["dtype"])
     if zarray["dtype"] != "|O":
         metadata = from_kerchunk_refs({**zarray, "dimension_names": names}, zattrs)
         if zarray["order"] == "F" and len(zarray["shape"]) > 1:
@@ -190,6 +191,26 @@ def _metadata(zarray: dict[str, Any], zattrs: dict[str, Any]) -> Any:
             "dimension_names": names,
         }
     )
+
+
+def _mark(attributes: dict[str, Any], dtype: Any) -> None:
+    """Give ``_FillValue`` the form in which xarray reads it from Zarr 3; another mark becomes ``missing_value``."""
+    if "_FillValue" not in attributes:
+        return
+    mark = attributes.pop("_FillValue")
+    kind = dtype[1] if isinstance(dtype, str) else "V"
+
+    def coded(number: Any) -> str:
+        return base64.b64encode(numpy.array(number, "<f8").tobytes()).decode()
+
+    if kind in "iub" and isinstance(mark, (int, float)):
+        attributes["_FillValue"] = mark
+    elif kind == "f" and isinstance(mark, (int, float)):
+        attributes["_FillValue"] = coded(mark)
+    elif kind == "c" and isinstance(mark, list) and len(mark) == 2:
+        attributes["_FillValue"] = [coded(part) for part in mark]
+    else:
+        attributes["_FillValue_" if "missing_value" in attributes else "missing_value"] = mark
 
 
 parser = Parser()

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::units::{calendar, conversion, time};
+use crate::bare;
 use crate::model::VirtualArray;
 
 /// Attributes that change what readers make of the stored numbers, and what a difference of them is called.
@@ -157,7 +158,7 @@ fn shown(attributes: &Map<String, Value>, name: &str) -> String {
 }
 
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| bare::text(&value.to_string()), str::to_owned)
 }
 
 fn filters(array: &VirtualArray) -> String {

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use sciformats::{Error, File, Object, Result, Slab};
+use sciformats::{ElementType, Error, File, Object, Result, Slab};
 use serde_json::{Map, Value};
 
 use super::agree::DECIDE;
-use super::{Along, Existing, Open, Part, axis, is_coordinate, steps};
+use super::{Along, Existing, Open, Part, axis, is_coordinate, scale, steps};
 use crate::chunks::Place;
 use crate::inline;
 use crate::model::{Options, Report, Sink, VirtualArray};
-use crate::scan::{nested_path, parts};
+use crate::scan::{named_dimensions, nested_path, parts};
 
 /// The largest array without the dimension that is compared element by element, in bytes.
 const COMPARED: u64 = 256 << 20;
@@ -106,6 +106,10 @@ pub(super) struct Scanned<'a> {
     read: BTreeMap<String, VirtualArray>,
     /// Whether arrays without the dimension are those of the first file.
     same: BTreeMap<String, Result<(), String>>,
+    /// Arrays that have fewer elements than the dimension, with the number of both.
+    pub(super) short: BTreeMap<String, (u64, u64)>,
+    /// The types of enumerations, whose numbers mean nothing without their names.
+    named: BTreeMap<String, ElementType>,
 }
 
 /// Groups and arrays.
@@ -223,7 +227,42 @@ fn one<'a>(
         bounds,
         read,
         same,
+        short: short(file, along.name),
+        named: named(file),
     })
+}
+
+/// Returns the types of enumerations.
+fn named(file: &File) -> BTreeMap<String, ElementType> {
+    let enumerations = file.arrays().filter_map(Result::ok).filter_map(|array| {
+        let element = array.info().element.clone();
+        matches!(element, ElementType::Enum { .. }).then(|| (array.path().to_owned(), element))
+    });
+    enumerations.collect()
+}
+
+/// Returns the arrays that have fewer elements than the dimension, with the number of both: variables of netCDF-4 may be shorter than
+/// an unlimited dimension.
+pub(super) fn short(file: &File, along: &str) -> BTreeMap<String, (u64, u64)> {
+    let longest = scale::lengths(file);
+    let mut all = BTreeMap::new();
+    for array in file.arrays().filter_map(Result::ok) {
+        let own = array.info().shape.clone().unwrap_or_default();
+        let scales = scale::of(file, array.id());
+        let length =
+            |at: usize| scales.get(at).copied().flatten().and_then(|scale| longest.get(&scale)).copied();
+        let lengths = own.iter().enumerate().map(|(at, own)| (at, *own, length(at).unwrap_or(*own)));
+        let fewer: Vec<(usize, u64, u64)> = lengths.filter(|(_, own, length)| own < length).collect();
+        if fewer.is_empty() {
+            continue;
+        }
+        let names = named_dimensions(file, array.id());
+        let named = |at: &usize| names.get(*at).is_some_and(|name| name == along);
+        if let Some((_, own, length)) = fewer.iter().find(|(at, ..)| named(at)) {
+            all.insert(array.path().to_owned(), (*own, *length));
+        }
+    }
+    all
 }
 
 /// Returns the units and the calendars of the coordinates of bounds (CF conventions, sections 7.1 and 7.4), by the paths of the bounds.
@@ -278,7 +317,8 @@ pub(super) fn existing<'a>(existing: &'a Existing, open: Open<'a>) -> Scanned<'a
     let piece = Piece { name: "the existing references", origin, first: 0 };
     let found = existing.found.clone();
     let bounds = bounds(&found);
-    Scanned { piece, found, told: Report::default(), bounds, read: BTreeMap::new(), same: BTreeMap::new() }
+    let (told, read, same, short, named) = Default::default();
+    Scanned { piece, found, told, bounds, read, same, short, named }
 }
 
 impl<'a> Scanned<'a> {
@@ -290,8 +330,10 @@ impl<'a> Scanned<'a> {
     ) -> Self {
         let piece = Piece { name, origin: Origin::File(shelf, number), first: number as u64 };
         let bounds = bounds(&found);
-        Self { piece, found, told: Report::default(), bounds, read: BTreeMap::new(), same: BTreeMap::new() }
+        let (told, read, same, short, named) = Default::default();
+        Self { piece, found, told, bounds, read, same, short, named }
     }
+
     /// Returns the elements of arrays without the dimension, to compare those of other files with.
     pub(super) fn constants(&self, along: &str) -> BTreeMap<String, Vec<u8>> {
         let Origin::Existing(existing, open) = self.piece.origin else { return BTreeMap::new() };
@@ -314,6 +356,29 @@ impl<'a> Scanned<'a> {
             all.entry(name).or_insert_with(|| value.clone());
         }
         Cow::Owned(all)
+    }
+
+    /// Checks that an array is as long as the dimension. References could not show what is beyond its end.
+    pub(super) fn is_whole(&self, array: &VirtualArray, along: &str) -> Result<(), String> {
+        let name = self.piece.name;
+        match self.short.get(&array.path) {
+            Some((own, length)) => {
+                Err(format!("it has only {own} of the {length} elements of {along} in {name}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that the numbers of an array have the names that they have in another file. Existing references have no names.
+    pub(super) fn names_agree(&self, first: &Scanned<'_>, array: &VirtualArray) -> Result<(), String> {
+        let name = self.piece.name;
+        if self.is_existing()
+            || first.is_existing()
+            || self.named.get(&array.path) == first.named.get(&array.path)
+        {
+            return Ok(());
+        }
+        Err(format!("the names of its values differ in {name}, and references have only their numbers"))
     }
 
     /// Whether these are existing references.

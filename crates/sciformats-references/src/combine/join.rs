@@ -80,11 +80,13 @@ fn joined(pieces: &[Pair<'_, '_>], along: &str, options: &Options) -> Result<Joi
     let Some(((start, first), others)) = pieces.split_first() else {
         return Err("there are no files".into());
     };
+    pieces.iter().try_for_each(|(file, array)| file.is_whole(array, along))?;
     let axis = axis(first, along);
     let counting = start.counting(first);
     let wanted = Counted { array: first, counting: &counting, existing: start.is_existing() };
     let (mut converting, mut stored) = (false, None);
     for (file, array) in others {
+        file.names_agree(start, array)?;
         let counting = file.counting(array);
         let found = Counted { array, counting: &counting, existing: file.is_existing() };
         match agree(wanted, found, file.piece.name) {

@@ -12,6 +12,7 @@
 //! | `units` | numbers in the units of another file |
 //! | `steps` | the coordinate from the names of files |
 //! | `runs` | files that do not fit together, as several groups |
+//! | `scale` | the lengths of dimensions, which arrays may be shorter than |
 //! | `shown` | virtual datasets of HDF5 |
 
 mod agree;
@@ -21,6 +22,7 @@ mod join;
 mod order;
 mod ranges;
 mod runs;
+mod scale;
 mod shown;
 mod steps;
 mod units;

@@ -6,7 +6,7 @@ use sciformats::{ElementType, Error, File, Result};
 use serde_json::{Map, Value};
 
 use super::agree::{Counted, meaning, units};
-use super::files::{Collected, Scanned, Shelf};
+use super::files::{Collected, Scanned, Shelf, short};
 use super::order::in_order;
 use super::units::{Marks, conversion, encode};
 use super::{Part, axis};
@@ -24,6 +24,9 @@ pub struct Virtual {
     /// The position of the dimension among its dimensions, and the length along it in each file; `None` for an array without
     /// the dimension, which is the same in all files.
     pub along: Option<(usize, Vec<u64>)>,
+    /// How many elements along the dimension each file stores, if it is fewer in one of them: variables of netCDF-4 may be shorter than
+    /// an unlimited dimension, and the elements beyond their ends are fill values. Empty otherwise.
+    pub rows: Vec<u64>,
     /// The numbers of all files, if they had to be converted to the units of the first one.
     pub values: Option<Vec<f64>>,
 }
@@ -51,7 +54,9 @@ pub fn virtual_arrays(parts: &[Part<'_>], along: &str) -> Result<(Vec<Virtual>, 
             chunks: Chunks::new(vec![0; shape.shape.len()]),
         };
         let found = Collected { groups: Vec::new(), arrays: all.iter().map(described).collect() };
-        files.push(Scanned::described(&shelf, (number, part.name), found));
+        let mut described = Scanned::described(&shelf, (number, part.name), found);
+        described.short = short(part.file, along);
+        files.push(described);
         shapes.push(all);
     }
     if !files.iter().any(|file| file.found.arrays.iter().any(|array| axis(array, along).is_some())) {
@@ -132,9 +137,12 @@ fn as_virtual(
                 return Err(format!("its elements differ in {}", file.piece.name));
             }
         }
-        return Ok(Virtual { path: path.into(), along: None, values: None });
+        return Ok(Virtual { path: path.into(), along: None, rows: Vec::new(), values: None });
     };
-    let mut lengths = Vec::new();
+    if first.element.refers() {
+        return Err("its elements lead to objects of their files, which the new file does not have".into());
+    }
+    let (mut lengths, mut rows) = (Vec::new(), Vec::new());
     for (file, (array, _)) in &shapes {
         let others = |shape: &[u64]| -> Vec<u64> {
             shape.iter().enumerate().filter(|(at, _)| *at != axis).map(|(_, side)| *side).collect()
@@ -142,7 +150,14 @@ fn as_virtual(
         if others(&array.shape) != others(&first.shape) {
             return Err(format!("its shape differs in {}", file.piece.name));
         }
-        lengths.push(array.shape.get(axis).copied().unwrap_or(0));
+        let own = array.shape.get(axis).copied().unwrap_or(0);
+        lengths.push(file.short.get(path).map_or(own, |(_, length)| *length));
+        rows.push(own);
+    }
+    if rows == lengths {
+        rows.clear();
+    } else if converting {
+        return Err("it is shorter than its dimension, and its files count time in different units".into());
     }
     let mut values = None;
     if converting {
@@ -156,7 +171,7 @@ fn as_virtual(
         all.iter().try_for_each(|number| encode(dtype, *number, &mut Vec::new()))?;
         values = Some(all);
     }
-    Ok(Virtual { path: path.into(), along: Some((axis, lengths)), values })
+    Ok(Virtual { path: path.into(), along: Some((axis, lengths)), rows, values })
 }
 
 /// What virtual datasets must agree in.

@@ -3,6 +3,7 @@
 use sciformats_conventions::time::{Calendar, TimeUnits};
 use serde_json::{Map, Value};
 
+use crate::bare;
 use crate::model::VirtualArray;
 
 /// Returns the calendar that attributes name, which is the standard one if they name none; `None` if it is unknown.
@@ -50,7 +51,7 @@ impl Marks {
             one => std::slice::from_ref(one),
         });
         let narrow = array.dtype.as_str().is_some_and(|dtype| dtype.ends_with("f4"));
-        Self { all: all.filter_map(Value::as_f64).collect(), narrow }
+        Self { all: all.filter_map(bare::number).collect(), narrow }
     }
 
     /// Converts numbers, except missing values.

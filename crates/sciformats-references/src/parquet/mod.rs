@@ -13,6 +13,7 @@ use std::path::Path;
 use sciformats::{Error, File, Result};
 use serde_json::{Map, Value, json};
 
+use crate::bare;
 use crate::chunks::Place;
 use crate::extent;
 use crate::kerchunk;
@@ -64,7 +65,7 @@ impl<'a> Writer<'a> {
     /// `Io` if the folder cannot be written.
     pub fn finish(self) -> Result<()> {
         let all = json!({"metadata": self.metadata, "record_size": self.record_size});
-        put(&self.folder.join(".zmetadata"), all.to_string().as_bytes())
+        put(&self.folder.join(".zmetadata"), bare::text(&all.to_string()).as_bytes())
     }
 }
 

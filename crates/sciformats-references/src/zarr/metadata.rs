@@ -7,6 +7,7 @@ use sciformats_core::number::Float16;
 use serde_json::{Map, Value, json};
 
 use super::codec::{Codec, Numbers};
+use crate::bare;
 
 /// What the metadata of an array says, apart from its attributes.
 #[derive(Clone, Debug)]
@@ -346,7 +347,7 @@ fn float(value: &Value, size: usize) -> Option<Vec<u8>> {
             let bits = u64::from_str_radix(digits, 16).ok()?;
             return bits.to_le_bytes().get(..size).map(<[u8]>::to_vec);
         }
-        None => value.as_f64()?,
+        None => bare::number(value)?,
     };
     // All of them round, as the writer of the number did.
     Some(match size {

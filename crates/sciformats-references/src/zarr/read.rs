@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::codec::{Codec, wrong};
 use super::metadata::{Described, mark, parse};
 use super::{METADATA, io};
+use crate::bare;
 use crate::chunks::Chunks;
 
 /// The largest metadata, in bytes.
@@ -69,7 +70,7 @@ fn walk(folder: &Path, path: &str, depth: usize, nodes: &mut Vec<Node>) -> Resul
         )));
     }
     let text = fs::read(&place).map_err(|error| io("read", &place, error))?;
-    let json: Value = serde_json::from_slice(&text).map_err(|error| {
+    let json = bare::parse(&text).map_err(|error| {
         let at = offset(&text, error.line(), error.column());
         Fault::new("text", FaultKind::Rule("is not JSON")).at("metadata of Zarr", at).in_file(&place, None)
     })?;

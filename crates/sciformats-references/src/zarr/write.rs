@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use sciformats::{ArrayInfo, ElementType, Error, File, Object, ObjectId, Range, Result, Slab};
 use serde_json::{Map, Value, json};
 
 use super::codec::{Codec, Numbers};
 use super::metadata::{data_type, element, without_arrays};
 use super::{METADATA, io};
+use crate::attributes::{self, Elements};
+use crate::bare;
 use crate::chunks::Chunks;
 use crate::inline::vlen_utf8;
 use crate::model::{Options, Report, Sink, Treatment, VirtualArray};
@@ -106,13 +106,15 @@ impl WriteOptions {
 /// `Io` if the folder cannot be written, and of the kind `Interrupted` if the writing was cancelled; `Usage` for options that are
 /// wrong, and those of reading elements. What Zarr cannot hold is an entry of the report.
 pub fn write(file: &File, folder: &Path, options: &WriteOptions) -> Result<Report> {
-    let mut writer = Writer { file, folder, options, codec: options.codec()? };
+    let mut writer = Writer { file, folder, options, codec: options.codec()?, notes: Vec::new() };
     let make = |id: ObjectId, info: &ArrayInfo| {
         let (array, treatment) = described(info, options)?;
         Reading { file, id, info, array: &array }.are_utf8()?;
         Ok((array, treatment))
     };
-    describe(file, &Options::new(""), &mut writer, &make)
+    let mut report = describe(file, &Options::new(""), &mut writer, &make)?;
+    report.notes.append(&mut writer.notes);
+    Ok(report)
 }
 
 /// Returns an array without its chunks. Its dtype is the type in the words of Zarr 3.
@@ -170,6 +172,8 @@ struct Writer<'a> {
     folder: &'a Path,
     options: &'a WriteOptions,
     codec: Option<Codec>,
+    /// What readers see in another way.
+    notes: Vec<(String, String)>,
 }
 
 impl Writer<'_> {
@@ -184,9 +188,9 @@ impl Writer<'_> {
         let folder = self.place(path);
         fs::create_dir_all(&folder).map_err(|error| io("create", &folder, error))?;
         let place = folder.join(METADATA);
-        let text = serde_json::to_vec_pretty(metadata)
+        let text = serde_json::to_string_pretty(metadata)
             .map_err(|error| Error::io("write", std::io::Error::other(error)))?;
-        fs::write(&place, text).map_err(|error| io("write", &place, error))?;
+        fs::write(&place, bare::text(&text)).map_err(|error| io("write", &place, error))?;
         Ok(folder)
     }
 
@@ -321,11 +325,8 @@ impl Sink for Writer<'_> {
     fn array(&mut self, array: &VirtualArray) -> Result<()> {
         let shards = self.shards(array);
         let mut attributes = array.attributes.clone();
-        // xarray reads this mark of a floating-point array as the base64 of eight bytes.
-        if array.dtype.as_str().is_some_and(|name| name.starts_with("float"))
-            && let Some(mark) = attributes.get("_FillValue").and_then(number)
-        {
-            attributes.insert("_FillValue".into(), STANDARD.encode(mark.to_le_bytes()).into());
+        if let Some(told) = attributes::mark_in_zarr3(&mut attributes, elements(&array.dtype)) {
+            self.notes.push((array.path.clone(), told));
         }
         let codecs = match &shards {
             None => self.codecs(array),
@@ -358,13 +359,13 @@ fn numbers(dtype: &Value) -> Option<Numbers> {
     element(dtype).ok().and_then(|element| Numbers::of(&element))
 }
 
-fn number(value: &Value) -> Option<f64> {
-    match value.as_str() {
-        Some("NaN") => Some(f64::NAN),
-        Some("Infinity") => Some(f64::INFINITY),
-        Some("-Infinity") => Some(f64::NEG_INFINITY),
-        Some(_) => None,
-        None => value.as_f64(),
+fn elements(dtype: &Value) -> Elements {
+    match dtype.as_str() {
+        Some("float32") => Elements::Floats(4),
+        Some(name) if name.starts_with("float") => Elements::Floats(8),
+        Some(name) if name.starts_with("complex") => Elements::Complex,
+        Some(name) if name != "string" => Elements::Whole,
+        _ => Elements::Others,
     }
 }
 

@@ -234,8 +234,9 @@ impl Client {
                 301 | 302 | 303 | 307 | 308 => {
                     let location = text(response.headers(), header::LOCATION)
                         .ok_or_else(|| fatal("the server redirects without saying where"))?;
+                    // Some servers forget to encode the spaces of signatures and names.
                     let next = url
-                        .join(&location)
+                        .join(&location.trim().replace(' ', "%20"))
                         .map_err(|_| fatal("the server redirects to something that is not a URL"))?;
                     if url.is_encrypted() && !next.is_encrypted() {
                         return Err(fatal("the server redirects from https to http, which is not followed"));
@@ -318,24 +319,36 @@ impl Client {
         if pinned.is_some() || !front || !is_identity(response.headers()) {
             return Err(fatal("the server ignored the requested range and answered with the whole file"));
         }
-        let Some(length) = length.filter(|&length| length <= self.options.whole) else {
-            let what = match length {
-                Some(length) => format!(
-                    "the server does not support ranges, and the file of {length} bytes is too large to be fetched as a whole"
-                ),
-                None => "the server does not support ranges and does not say how large the file is".into(),
-            };
-            return Err(Failure::Final(Error::io("read", io::Error::new(io::ErrorKind::Unsupported, what))));
-        };
+        if let Some(length) = length.filter(|&length| length > self.options.whole) {
+            return Err(too_large(format_args!("the file of {length} bytes")));
+        }
         coming.version = Version::of(response.headers());
         // This transfer cannot be continued, so the bytes that were received are discarded.
         coming.bytes.clear();
-        let outcome = self.body(response, length, coming);
+        let outcome = match length {
+            Some(length) => self.body(response, length, coming),
+            None => self.unknown(response, coming),
+        };
         match outcome {
-            Ok(()) => (coming.start, coming.size) = (Some(0), Some(length)),
+            Ok(()) => (coming.start, coming.size) = (Some(0), Some(coming.bytes.len() as u64)),
             Err(_) => coming.bytes.clear(),
         }
         outcome
+    }
+
+    /// Receives a body of unknown length, which says itself where it ends.
+    fn unknown(&self, response: Response<Body>, coming: &mut Coming) -> Result<(), Failure> {
+        let most = self.options.whole;
+        let reader = response.into_body().into_with_config().limit(u64::MAX).reader();
+        // One byte more shows that there are more; a bound.
+        let read = reader.take(bound::sum(most, 1)).read_to_end(&mut coming.bytes);
+        match read {
+            Ok(_) if coming.bytes.len() as u64 > most => {
+                Err(too_large(format_args!("a file of more than {most} bytes")))
+            }
+            Ok(_) => Ok(()),
+            Err(error) => Err(Failure::Passing(Error::io("read", told(&error)), None)),
+        }
     }
 
     /// Receives `left` bytes of a body.
@@ -391,6 +404,12 @@ fn settings(options: &RemoteOptions) -> ConfigBuilder<AgentScope> {
         .max_idle_connections_per_host(options.connections)
         .accept_encoding("identity")
         .user_agent(concat!("sciformats/", env!("CARGO_PKG_VERSION")))
+}
+
+fn too_large(what: std::fmt::Arguments<'_>) -> Failure {
+    let what =
+        format!("the server does not support ranges, and {what} is too large to be fetched as a whole");
+    Failure::Final(Error::io("read", io::Error::new(io::ErrorKind::Unsupported, what)))
 }
 
 fn fatal(text: &'static str) -> Failure {

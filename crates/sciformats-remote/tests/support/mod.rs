@@ -39,6 +39,8 @@ pub enum Fault {
     Silence,
     /// Sends the whole file with status 200.
     Whole,
+    /// Sends the whole file with status 200 in pieces, and does not say how long it is.
+    Pieces,
     /// Says, and sends, a range that begins a byte later.
     Shifted,
     /// Says the right range and sends more bytes.
@@ -214,7 +216,7 @@ impl Shared {
     /// The range that is answered with.
     fn range(&self, seen: &Seen, fault: &Fault) -> Range<u64> {
         let range = match seen.header("Range").and_then(|range| range.strip_prefix("bytes=")) {
-            _ if *fault == Fault::Whole => 0..self.size,
+            _ if matches!(fault, Fault::Whole | Fault::Pieces) => 0..self.size,
             None => 0..self.size,
             Some(range) => {
                 let (first, last) = range.split_once('-').unwrap();
@@ -246,7 +248,7 @@ impl Shared {
             _ => self.size.to_string(),
         };
         let (code, place) = match fault {
-            Fault::Whole => (200, String::new()),
+            Fault::Whole | Fault::Pieces => (200, String::new()),
             Fault::Unnamed => (206, String::new()),
             _ => (206, format!("Content-Range: bytes {}-{}/{size}\r\n", range.start, range.end - 1)),
         };
@@ -254,8 +256,19 @@ impl Shared {
             body.extend_from_slice(b"and more");
         }
         let encoding = if *fault == Fault::Encoded { "Content-Encoding: gzip\r\n" } else { "" };
-        let head =
-            format!("HTTP/1.1 {code} X\r\nContent-Length: {}\r\n{tag}{place}{encoding}\r\n", body.len());
+        let length = match fault {
+            Fault::Pieces => "Transfer-Encoding: chunked".to_owned(),
+            _ => format!("Content-Length: {}", body.len()),
+        };
+        if *fault == Fault::Pieces {
+            let mut pieces = Vec::new();
+            for piece in body.chunks(5000) {
+                pieces.extend(format!("{:x}\r\n", piece.len()).bytes().chain(piece.iter().copied()));
+                pieces.extend(b"\r\n");
+            }
+            body = [pieces.as_slice(), b"0\r\n\r\n"].concat();
+        }
+        let head = format!("HTTP/1.1 {code} X\r\n{length}\r\n{tag}{place}{encoding}\r\n");
         out.write_all(head.as_bytes())?;
         let part = match fault {
             Fault::Cut(count) | Fault::Stall(count) => &body[..(*count).min(body.len())],

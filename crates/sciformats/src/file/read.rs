@@ -171,6 +171,10 @@ impl File {
                 visit(slab, &values)
             });
         }
+        if slab.is_empty() {
+            // No piece would tell that the elements cannot be read.
+            return self.read(id, slab, &mut Vec::new());
+        }
         let read = |slab: &Slab, out: &mut Vec<u8>| self.read(id, slab, out);
         pieces::for_each(pieces, self.options.threads(), &read, visit)
     }

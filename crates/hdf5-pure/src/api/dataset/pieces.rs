@@ -58,6 +58,7 @@ impl Dataset {
     /// Passes the selected elements to `take` in parts, so that the stored elements are never in memory all at once.
     fn convert_parts<T: Element>(&self, slab: &Slab, mut take: impl FnMut(Vec<T>)) -> Result<()> {
         if slab.is_empty() {
+            self.read_raw_into(slab, &mut [])?;
             return self.typed::<T>(self.datatype(), &[]).map(drop);
         }
         let mut raw = Vec::new();

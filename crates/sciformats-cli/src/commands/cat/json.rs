@@ -11,6 +11,8 @@ use crate::look;
 pub(in crate::commands) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
     let shape = part.selection.shape();
     if shape.contains(&0) {
+        // There may be elements that cannot be read.
+        part.for_each(|_| Ok(()))?;
         // An array without elements becomes nested empty lists, as deep as the dimensions before the first
         // one of extent 0.
         writeln!(out, "{}", empty(&shape))?;

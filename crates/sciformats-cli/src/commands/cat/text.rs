@@ -31,6 +31,8 @@ pub(super) fn print(part: &Part<'_>, out: &mut impl Write, all: bool) -> Printed
         return table(part, (fields, *count), summarised, out);
     }
     if shape.contains(&0) {
+        // There may be elements that cannot be read.
+        part.for_each(|_| Ok(()))?;
         writeln!(out, "{}{}", "[".repeat(shape.len()), "]".repeat(shape.len()))?;
         return Ok(out.flush()?);
     }

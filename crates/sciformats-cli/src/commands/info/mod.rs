@@ -8,7 +8,7 @@ use std::path::Path;
 
 use sciformats::source::{Member, Run, Runs, Summary};
 use sciformats::walk::{Seen, join};
-use sciformats::{ElementType, File, Object, ObjectId, Target, Value};
+use sciformats::{ElementType, File, Object, ObjectId, Slab, Target, Value};
 use sciformats_conventions::type_name;
 use sciformats_core::bound;
 
@@ -54,6 +54,8 @@ struct Counts {
     links: u64,
     attributes: u64,
     damaged: u64,
+    /// Arrays whose lengths are unknown, with the reason: those of their sources that cannot be asked.
+    unknown: Vec<String>,
     /// The size of all elements without compression in bytes, as far as their sizes are fixed.
     logical: u64,
     /// The number of bytes that store them; `None` if it is unknown for any array.
@@ -91,6 +93,12 @@ impl Count<'_> {
             return;
         };
         let group = matches!(object, Object::Group);
+        if let Object::Array(info) = &object
+            && let Some(slab) = info.shape.as_deref().filter(|shape| shape.contains(&0)).map(Slab::all)
+            && let Err(error) = slab.and_then(|slab| source.read(id, &slab, &mut Vec::new()))
+        {
+            self.counts.unknown.push(format!("{path}: {error}"));
+        }
         self.counts.add(object, times);
         if let Ok(attributes) = source.attributes(id) {
             add(&mut self.counts.attributes, bound::product(times, attributes.count() as u64));
@@ -232,6 +240,9 @@ fn text(
     if counts.damaged > 0 {
         row(out, "damaged", Cell::new(WRONG, look::count(counts.damaged, "object")))?;
     }
+    for unknown in &counts.unknown {
+        row(out, "of unknown length", Cell::new(WRONG, look::safe(unknown)))?;
+    }
     table.flush(out)?;
     Ok(())
 }
@@ -312,6 +323,10 @@ fn json(
     }
     if let Some(stored) = counts.stored {
         object.value("stored", stored);
+    }
+    if !counts.unknown.is_empty() {
+        let unknown = counts.unknown.iter().map(|unknown| unknown.as_str().into()).collect();
+        object.value("unknown", Value::List(unknown));
     }
     let types = counts.types.iter().map(|(name, (_, count))| (name.clone(), *count)).collect();
     for (key, counts) in [("types", &types), ("filters", &counts.filters)] {

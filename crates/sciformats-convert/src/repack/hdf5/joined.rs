@@ -16,6 +16,8 @@ pub struct Joined {
     pub axis: usize,
     /// The name of each file, as the new file stores it, and its length along the dimension.
     pub parts: Vec<(String, u64)>,
+    /// How many elements of that length each file stores; the others are fill values. Empty if no file stores fewer.
+    pub rows: Vec<u64>,
     /// Whether the dataset of the first file is itself such a dataset, and what it shows stays.
     pub continued: bool,
     /// The numbers of all files, if they are stored in the new file instead of being shown.
@@ -73,16 +75,18 @@ impl Copy<'_> {
             builder = kept(builder, dataset, dimensions)?;
         }
         let mut at = start;
-        for (file, length) in joined.parts.iter().filter(|(_, length)| *length > 0) {
+        let rows = joined.rows.iter().copied().map(Some).chain(std::iter::repeat(None));
+        for ((file, length), rows) in joined.parts.iter().zip(rows).filter(|((_, length), _)| *length > 0) {
+            let rows = rows.map_or(*length, |rows| rows.min(*length));
             let part = |start: u64, of: &[u64]| {
                 let ranges = of.iter().enumerate().map(|(axis, n)| {
-                    if axis == joined.axis { Range::new(start, *length) } else { Range::all(*n) }
+                    if axis == joined.axis { Range::new(start, rows) } else { Range::all(*n) }
                 });
                 ranges.collect::<Vec<_>>()
             };
             let mut source = shape.clone();
             if let Some(side) = source.get_mut(joined.axis) {
-                *side = *length;
+                *side = rows;
             }
             let from = Slab::new(&source, part(0, &source))?;
             let to = Slab::new(&shape, part(at, &shape))?;

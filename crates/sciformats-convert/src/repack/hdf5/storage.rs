@@ -143,7 +143,7 @@ pub(super) fn placed<'w>(
         (Some(word), _) if !dimensions.contains(&0) => {
             // Another compressor does not take the checksums away.
             let checked = dataset.filters()?.filters.iter().any(|filter| filter.id == FLETCHER32);
-            let more = checked && word != "none" && word != "fletcher32";
+            let more = checked && word != "none" && !word.ends_with("fletcher32");
             hdf5_filters(options)?.map(|filters| if more { filters.fletcher32() } else { filters })
         }
         (None, Some(stored)) => {

@@ -87,8 +87,16 @@ pub(crate) fn bound(word: &str) -> Result<Bound> {
     })
 }
 
+/// The end of the name of a filter that is followed by a checksum of each chunk.
+pub(crate) const CHECKED: &str = "+fletcher32";
+
 /// Returns the filters for a name and a level. The bytes of numbers are shuffled before they are compressed.
 pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
+    if let Some(word) = options.filter.as_deref().and_then(|word| word.strip_suffix(CHECKED)) {
+        let unchecked = WriteOptions { filter: Some(word.into()), ..options.clone() };
+        let before = if word == "fletcher32" { None } else { filters(&unchecked)? };
+        return Ok(Some(before.unwrap_or_default().fletcher32()));
+    }
     let level = |default: u32| options.level.unwrap_or(default);
     let wide = |_| Error::usage("level", "is not a level of zstd");
     let signed = |default: u32| i32::try_from(level(default)).map_err(wide);
@@ -117,7 +125,7 @@ pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
         Some("fcidecomp") => Filters::new().suitable(32018, Vec::new()),
         Some(other) => {
             let problem = format!(
-                "{other} is unknown; choose none, zlib, lzf, bzip2, lz4, zstd, bitshuffle, snappy, zfp, vbz, lzo, fcidecomp, shuffle or fletcher32"
+                "{other} is unknown; choose none, zlib, lzf, bzip2, lz4, zstd, bitshuffle, snappy, zfp, vbz, lzo, fcidecomp, shuffle or fletcher32, or one of them with `+fletcher32`"
             );
             return Err(Error::usage("filter", problem));
         }
