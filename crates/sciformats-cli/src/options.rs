@@ -81,7 +81,8 @@ fn section(text: &mut String, title: &str, command: &Clap, wanted: impl Fn(&Arg)
 
 /// Spells an argument as it is written: `-o, --output <FILE>`.
 fn spelled(arg: &Arg) -> String {
-    let names = [arg.get_short().map(|short| format!("-{short}")), arg.get_long().map(|long| format!("--{long}"))];
+    let names =
+        [arg.get_short().map(|short| format!("-{short}")), arg.get_long().map(|long| format!("--{long}"))];
     let names: Vec<String> = names.into_iter().flatten().collect();
     let values: Vec<String> =
         arg.get_value_names().unwrap_or_default().iter().map(|value| format!("<{value}>")).collect();

@@ -66,8 +66,9 @@ mod tests {
         let mut out = [0; 12];
         decompress(&block, &mut out).unwrap().unwrap();
         assert_eq!(&out, b"abcabcabcab!");
-        let fault =
-            |bytes: &[u8], len| decompress(bytes, &mut vec![0; len]).unwrap().unwrap_err().fault().to_string();
+        let fault = |bytes: &[u8], len| {
+            decompress(bytes, &mut vec![0; len]).unwrap().unwrap_err().fault().to_string()
+        };
         assert_eq!(fault(&block, 11), "it contains more bytes than the dimensions require");
         assert_eq!(fault(&block, 13), "its decompressed size is 12, expected 13");
         assert_eq!(fault(&block[..5], 12), "it is not a valid LZ4 block");

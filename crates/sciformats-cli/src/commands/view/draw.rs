@@ -124,7 +124,7 @@ fn coloured(browser: &Browser, colour: Color) -> Style {
 fn put(buffer: &mut Buffer, (x, y): (u16, u16), text: &str, width: u16, style: Style) {
     if y < buffer.area.bottom() && x < buffer.area.right() {
         let room = usize::from(width.min(buffer.area.right() - x));
-        buffer.set_stringn(x, y, &shortened(text, room), room, style);
+        buffer.set_stringn(x, y, shortened(text, room), room, style);
     }
 }
 
