@@ -103,7 +103,9 @@ fn a_chunk_past_the_end_of_the_file_is_an_error_of_reading_it() {
         chunk.location + 8000
     );
     assert_eq!(reader.read::<u32>(&chunk).unwrap_err().to_string(), expected);
-    assert_eq!(reader.read_rows::<u32>(&chunk, 0..1).unwrap_err().to_string(), expected);
+    // Rows that the file has can be read: it may have been cut short.
+    assert_eq!(*reader.read_rows::<u32>(&chunk, 0..1).unwrap(), [0; 2]);
+    assert_eq!(reader.read_rows::<u32>(&chunk, 999..1000).unwrap_err().to_string(), expected);
     assert_eq!(reader.verify().unwrap_err().to_string(), expected);
 }
 
