@@ -123,12 +123,12 @@ gsd/frames-beyond-the-entries.gsd  GSD 2.1, 22 frames  1.4 KiB
 gsd/hoomd-log.gsd  GSD 2.1, hoomd 2.0, 5 frames  5.3 KiB
 └── frames/
     ├── 0/
-    │   ├── log/energy          float64  1    8 B   of 8 B  offset 5380
-    │   ├── log/text            uint8    15  15 B  of 15 B  offset 5388, holds text
-    │   └── particles/N         uint32   1    4 B   of 4 B  offset 5376
+    │   ├── log/energy          float64  1                     8 B  of 8 B  offset 5380
+    │   ├── log/text            string   = \"only in frame 0\"  15 B          offset 5388
+    │   └── particles/N         uint32   1                     4 B  of 4 B  offset 5376
     └── 1…4/
-        ├── configuration/step  uint64   1    8 B   of 8 B
-        └── log/energy          float64  1    8 B   of 8 B
+        ├── configuration/step  uint64   1                     8 B  of 8 B
+        └── log/energy          float64  1                     8 B  of 8 B
 "
     );
     let lines = stdout(0, &["ls", "--json", "gsd/frames-beyond-the-entries.gsd", "/frames"]);
@@ -145,8 +145,8 @@ fn a_trajectory_over_all_frames() {
     let expected = "  lost bytes       0
   view             /log
   contents         7 groups, 11 arrays
-  types            float64 (5), uint64 (4), uint32, uint8
-  data             91 B  stored in 91 B
+  types            float64 (5), uint64 (4), string, uint32
+  data             76 B  stored in 91 B, ratio 0.84
   look first at
     /log  table, 5 rows, 4 columns  logged quantities
   arrays by name

@@ -344,7 +344,10 @@ mod tests {
         let DType::Record { fields, .. } = DType::parse(text).unwrap() else { panic!() };
         let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
         assert_eq!(names, ["a\\b", "it's", "'\"", "\n\u{7f}\u{200b}\u{e0001}", "µ"]);
-        for bad in [r"[('a\', '<i4')]", r"[('\x4', '<i4')]", r"[('\ud800', '<i4')]", r"[('\q', '<i4')]"] {
+        // Python keeps the backslash of an escape that it does not know.
+        let DType::Record { fields, .. } = DType::parse(r"[('\q', '<i4')]").unwrap() else { panic!() };
+        assert_eq!(fields[0].name, "\\q");
+        for bad in [r"[('a\', '<i4')]", r"[('\x4', '<i4')]", r"[('\ud800', '<i4')]"] {
             assert!(DType::parse(bad).is_err(), "{bad}");
         }
     }

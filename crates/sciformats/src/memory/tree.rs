@@ -74,6 +74,10 @@ impl Source for Memory {
         self.format
     }
 
+    fn slashes_in_names(&self) -> bool {
+        self.format == Format::Gsd
+    }
+
     fn facts(&self) -> Vec<Fact> {
         self.facts.clone()
     }

@@ -35,6 +35,9 @@ use crate::spec::metalayers::Layer;
 use crate::spec::offset::Offset;
 use crate::spec::trailer::Trailer;
 
+/// What is wrong with the offset of a chunk whose file is not in the folder.
+pub(crate) const MISSING_FILE: &str = "names a file that is missing in the folder";
+
 /// The file in the folder of a sparse frame that contains everything but the chunks.
 pub(crate) const SPARSE_INDEX: &str = "chunks.b2frame";
 
@@ -488,8 +491,9 @@ impl Frame {
     fn without_file(&self, path: &Path, error: Error) -> Error {
         match &error {
             Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
-                let kind = FaultKind::Rule("names a file that is missing in the folder");
-                Fault::new("chunk offset", kind).at("offsets chunk", self.offsets_at).in_file(path, None)
+                Fault::new("chunk offset", FaultKind::Rule(MISSING_FILE))
+                    .at("offsets chunk", self.offsets_at)
+                    .in_file(path, None)
             }
             _ => error,
         }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use sciformats_core::commit::{Generation, Session};
 use sciformats_core::storage::{self, Access, FileStorage, Seen};
-use sciformats_core::{Clash, Error, ReadAt, Result};
+use sciformats_core::{Clash, Error, FaultKind, ReadAt, Result};
 
 use super::sidecar::Sidecar;
-use crate::model::frame::{Frame, SPARSE_INDEX};
+use crate::model::frame::{Frame, MISSING_FILE, SPARSE_INDEX};
 use crate::model::options::OpenOptions;
 
 /// The place of a super-chunk.
@@ -85,7 +85,8 @@ impl Home {
     /// Returns the error that a missing file of a chunk means: once another writer has committed, the chunks that it replaced are
     /// gone.
     pub(super) fn told(&self, error: Error, known: &Known) -> Error {
-        let is_gone = matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::NotFound);
+        let is_gone =
+            matches!(&error, Error::Malformed { fault, .. } if fault.kind == FaultKind::Rule(MISSING_FILE));
         let Self::Folder(path) = self else { return error };
         let changed = || Seen::of(path.join(SPARSE_INDEX)).is_ok_and(|seen| seen != known.seen);
         if is_gone && changed() {
