@@ -145,7 +145,7 @@ def header(path):
                 for axis, one in enumerate(variable.get_dims())
             ]
             # Characters are texts, without their own dimension.
-            if variable.dtype == "S1" and wanted:
+            if wanted and of_characters(variable.get_dims()[-1]):
                 wanted = wanted[:-1]
             assert dimensions == wanted, f"{name}: {dimensions}, not {wanted}"
             for key in ["units", "long_name"]:
@@ -157,7 +157,23 @@ def header(path):
         for inner in group.groups.values():
             walk(inner)
 
+    def key(dimension):
+        return dimension.group().path, dimension.name
+
+    def uses(group):
+        """Each dimension of each variable, and whether it is the last one of characters."""
+        for variable in group.variables.values():
+            last = len(variable.dimensions) - 1
+            for axis, one in enumerate(variable.get_dims()):
+                yield key(one), axis == last and variable.dtype == "S1"
+        for inner in group.groups.values():
+            yield from uses(inner)
+
+    def of_characters(dimension):
+        return all(texts for name, texts in used if name == key(dimension))
+
     with netCDF4.Dataset(path) as file:
+        used = list(uses(file))
         walk(file)
 
 

@@ -73,9 +73,7 @@ fn build() -> Result<Built> {
     command.args(["build", "--profile", "web", "--package", "sciformats-web", "--lib", "--target", TARGET]);
     // All browsers of the last years know these instructions. The paths of sources are in the messages of panics, of which the
     // module has hundreds.
-    let mut flags = ["-C", "target-feature=+simd128", "-C", "llvm-args=-inline-call-penalty=40"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut flags = vec!["-C".to_owned(), "target-feature=+simd128".to_owned()];
     flags.extend(registries().into_iter().map(|folder| format!("--remap-path-prefix={}=", folder.display())));
     run(command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")))?;
     let target = target_folder()?;

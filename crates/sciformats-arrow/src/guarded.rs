@@ -22,6 +22,8 @@ thread_local! {
 
 /// Calls a library that may not expect every damage; a panic in it is an error about the file, and is not printed.
 pub(crate) fn guarded<T>(what: &'static str, call: impl FnOnce() -> Result<T>) -> Result<T> {
+    // A panic is printed before it can be caught, so the hook of the process is wrapped, once. It only leaves out panics of threads
+    // that are in such a call.
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = std::panic::take_hook();

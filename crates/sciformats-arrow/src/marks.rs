@@ -214,12 +214,11 @@ fn present<T: PartialEq>(values: &[T], nulls: Option<&NullBuffer>, missing: &T) 
     NullBuffer::union(Some(&own), nulls).filter(|all| all.null_count() > 0)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "hdf5"))]
 mod tests {
     use super::*;
 
     #[test]
-    #[cfg(feature = "hdf5")]
     fn words_and_types() {
         let zone = Some("Europe/Berlin".into());
         for (kind, stored) in [

@@ -8,7 +8,7 @@ mod gather;
 mod interrupt;
 mod look;
 mod meaning;
-#[cfg(test)]
+#[cfg(all(test, feature = "tables"))]
 mod options;
 mod output;
 mod remote;

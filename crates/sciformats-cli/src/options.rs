@@ -1,4 +1,4 @@
-//! The document of every option, which is written from the command line itself.
+//! The document of every option, which is written from the command line itself, with the commands that features bring.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -27,10 +27,10 @@ use nom::Parser;
 use nom::bytes::complete::take_while;
 use nom::character::complete::{anychar, digit1, one_of};
 use nom::combinator::opt;
-use sciformats_core::FaultKind;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::{Parsed, fail, locate_all};
 use sciformats_core::slab::elements;
+use sciformats_core::{FaultKind, bound};
 use sciformats_core::{Result, number::NumberType};
 
 use sciformats_core::literal::{Encoding, Literal, Tuple, quoted};
@@ -238,13 +238,13 @@ fn words(text: &str) -> Option<DType> {
         Some(shape.map_or(dtype.clone(), |shape| DType::array(dtype, shape)))
     };
     // A comma in parentheses or brackets belongs to a shape or a unit.
-    let mut depth = 0i32;
+    let mut depth = 0u32;
     let apart = |letter: char| {
-        depth = depth.saturating_add(match letter {
-            '(' | '[' => 1,
-            ')' | ']' => -1,
-            _ => 0,
-        });
+        depth = match letter {
+            '(' | '[' => bound::sum(depth, 1),
+            ')' | ']' => bound::left(depth, 1),
+            _ => depth,
+        };
         letter == ',' && depth == 0
     };
     let mut parts: Vec<&str> = text.split(apart).collect();

@@ -134,7 +134,12 @@ fn shortened(text: &str, room: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut left = bound::left(room, 1);
-    let fits = |letter: &char| match left.checked_sub(letter.width().unwrap_or(0)) {
+    // A control character has no width.
+    let after = |left: usize, letter: char| match letter.width() {
+        Some(width) => left.checked_sub(width),
+        None => Some(left),
+    };
+    let fits = |letter: &char| match after(left, *letter) {
         Some(rest) => {
             left = rest;
             true
