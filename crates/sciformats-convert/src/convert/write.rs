@@ -89,8 +89,8 @@ impl Writing<'_> {
     }
 
     /// Returns members in the order in which they were created, if that is known.
+    #[cfg(feature = "hdf5")]
     fn in_order(&self, path: &str, mut members: Vec<Member>) -> Vec<Member> {
-        #[cfg(feature = "hdf5")]
         if let Some(links) = self.like.as_ref().and_then(|file| file.group(path).ok()?.links().ok()) {
             let orders: HashMap<Vec<u8>, u64> = links
                 .into_iter()
@@ -101,7 +101,11 @@ impl Writing<'_> {
                 .collect();
             members.sort_by_key(|member| orders.get(member.name.as_bytes()).copied());
         }
-        let _ = path;
+        members
+    }
+
+    #[cfg(not(feature = "hdf5"))]
+    fn in_order(&self, _: &str, members: Vec<Member>) -> Vec<Member> {
         members
     }
 
