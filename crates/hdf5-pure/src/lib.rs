@@ -162,6 +162,7 @@ pub mod structure {
     };
     pub use crate::audit::structures::StructureInfo;
     pub use crate::chunk::index::StoredChunk;
+    pub use crate::file::set::FamilyPath;
     pub use crate::group::links::BrokenLink;
     pub use crate::object::creation::{CreationOrder, CreationProperties, LinkProperties};
     pub use crate::spec::Sizes;

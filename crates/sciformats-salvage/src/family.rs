@@ -5,10 +5,10 @@
 //! bytes) in between.
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use hdf5_pure::structure::Carver;
+use hdf5_pure::structure::{Carver, FamilyPath};
 use sciformats_core::storage::{Access, check_range};
 use sciformats_core::{ReadAt, Result, bound};
 
@@ -37,7 +37,7 @@ pub(crate) struct Family {
 pub(crate) fn of(path: Option<&Path>, first: &Arc<dyn ReadAt>) -> Result<Option<Family>> {
     let Some((size, end)) = told(first) else { return Ok(None) };
     let count = end.div_ceil(size);
-    let name = path.and_then(Name::of);
+    let name = path.and_then(FamilyPath::of);
     let (mut members, mut missing) = (vec![Some(first.clone())], Vec::new());
     let mut short = Vec::new();
     for number in 1..count {
@@ -95,38 +95,6 @@ fn told(first: &Arc<dyn ReadAt>) -> Option<(u64, u64)> {
     (size < end && first.size() <= size && count < MOST).then_some((size, end))
 }
 
-/// The name of the first member, whose digits are counted up for the next members.
-struct Name {
-    folder: PathBuf,
-    before: String,
-    first: u64,
-    width: usize,
-    after: String,
-}
-
-impl Name {
-    fn of(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?;
-        let stem = name.get(..name.rfind('.').unwrap_or(name.len()))?;
-        let end = stem.rfind(|c: char| c.is_ascii_digit())?.checked_add(1)?;
-        let start = stem.get(..end)?.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        let number = stem.get(start..end)?;
-        Some(Self {
-            folder: path.parent()?.to_path_buf(),
-            before: stem.get(..start)?.to_owned(),
-            first: number.parse().ok()?,
-            width: number.len(),
-            after: name.get(end..)?.to_owned(),
-        })
-    }
-
-    fn member(&self, number: u64) -> PathBuf {
-        let Self { before, after, width, .. } = self;
-        let number = bound::sum(self.first, number);
-        self.folder.join(format!("{before}{number:0width$}{after}"))
-    }
-}
-
 /// The members that there are. What others had reads as zeros.
 struct Members {
     size: u64,
@@ -166,13 +134,6 @@ impl ReadAt for Members {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn members_are_counted_by_the_digits_before_the_extension() {
-        let name = Name::of(Path::new("d/run7_00.h5")).unwrap();
-        assert_eq!(name.member(11), Path::new("d/run7_11.h5"));
-        assert!(Name::of(Path::new("d/run.h5")).is_none());
-    }
 
     #[test]
     fn a_missing_member_is_zeros() {

@@ -107,7 +107,7 @@ pub(crate) fn unannounced(
     place: &Place<'_>,
     end_of_file: u64,
 ) -> Result<Option<Arc<dyn ReadAt>>> {
-    let name = place.path.and_then(Name::of).filter(|_| first.size() < end_of_file);
+    let name = place.path.and_then(FamilyPath::of).filter(|_| first.size() < end_of_file);
     match name.map(|name| place.external.has(&name.member(1))).transpose()? {
         Some(true) => Ok(Some(Arc::new(family(first, place, first.size(), 0)?))),
         _ => Ok(None),
@@ -120,7 +120,7 @@ fn family(first: &Arc<dyn ReadAt>, place: &Place<'_>, size: u64, at: u64) -> Res
             .at("driver information", at));
     }
     let mut parts = vec![(0, first.clone())];
-    if let Some(name) = place.path.and_then(Name::of) {
+    if let Some(name) = place.path.and_then(FamilyPath::of) {
         for number in 1u64.. {
             let path = name.member(number);
             if !place.external.has(&path)? {
@@ -132,8 +132,19 @@ fn family(first: &Arc<dyn ReadAt>, place: &Place<'_>, size: u64, at: u64) -> Res
     Ok(Parts::new(parts))
 }
 
-/// The name of the first member of a family, whose digits are counted up for the next members.
-struct Name {
+/// The path of the first member of a family, whose digits are counted up for the next members.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use hdf5_pure::structure::FamilyPath;
+///
+/// let family = FamilyPath::of(Path::new("runs/day-08.h5")).expect("the name has digits");
+/// assert_eq!(family.member(2), Path::new("runs/day-10.h5"));
+/// assert!(FamilyPath::of(Path::new("runs/day.h5")).is_none());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FamilyPath {
     folder: PathBuf,
     before: String,
     first: u64,
@@ -141,10 +152,11 @@ struct Name {
     after: String,
 }
 
-impl Name {
-    fn of(path: &Path) -> Option<Self> {
+impl FamilyPath {
+    /// Divides the path of the first member. Its number is in the last digits before the extension, or at the end of the name.
+    /// `None` if the name has no digits, or is not UTF-8.
+    pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
-        // The number is in the last digits before the extension, or at the end of the name.
         let stem = name.rfind('.').unwrap_or(name.len());
         let digits_end = name.get(..stem)?.rfind(|c: char| c.is_ascii_digit())?.checked_add(1)?;
         let digits = name.get(..digits_end)?.trim_end_matches(|c: char| c.is_ascii_digit()).len();
@@ -158,7 +170,8 @@ impl Name {
         })
     }
 
-    fn member(&self, number: u64) -> PathBuf {
+    /// Returns the path of a member; 0 is the first one.
+    pub fn member(&self, number: u64) -> PathBuf {
         let Self { before, after, width, .. } = self;
         let number = bound::sum(self.first, number);
         self.folder.join(format!("{before}{number:0width$}{after}"))
@@ -331,7 +344,7 @@ mod tests {
 
     #[test]
     fn names_of_members() {
-        let name = Name::of(Path::new("/x/family_v16-00000.h5")).unwrap();
+        let name = FamilyPath::of(Path::new("/x/family_v16-00000.h5")).unwrap();
         assert_eq!(name.member(12), Path::new("/x/family_v16-00012.h5"));
     }
 }
