@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
+use crate::support;
 use sciformats::cframe::{Array, ArrayParams};
 use sciformats::{File, Slab};
 use sciformats_references::{Options, Place};
-
-#[allow(dead_code, reason = "another test needs the rest of it")]
-mod support;
 
 #[test]
 fn every_chunk_of_a_frame_is_a_range() {

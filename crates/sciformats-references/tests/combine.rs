@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::expect_used)]
 
+use crate::support;
 use sciformats::File;
 use sciformats::hdf5_pure::{CreateOptions, ObjectId, Writer};
 use sciformats_references::{
@@ -9,9 +10,6 @@ use sciformats_references::{
     extend, kerchunk, virtual_arrays,
 };
 use serde_json::Value;
-
-#[allow(dead_code, reason = "another test needs the rest of it")]
-mod support;
 
 /// How a file is made.
 #[derive(Clone, Copy)]

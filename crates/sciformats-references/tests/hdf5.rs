@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::expect_used)]
 
-mod support;
-
+use crate::support::{assemble, collect};
 use sciformats::hdf5_pure::filters::Filters;
 use sciformats::hdf5_pure::options::Bound;
 use sciformats::hdf5_pure::{CreateOptions, Writer};
 use sciformats::{File, Range, Slab};
 use sciformats_references::{Place, Treatment, VirtualArray};
-use support::{assemble, collect};
 
 fn numbers(count: usize) -> Vec<i32> {
     (0..count as i32).map(|i| i.wrapping_mul(40_503) % 100_003).collect()
@@ -104,7 +102,7 @@ fn missing_chunks_have_the_fill_value() {
     assert_eq!(assemble(&part, &bytes).unwrap(), bytes_of(&[7, 7, 7, 7, 1, 2, 3, 4, 7, 7]));
     let mut options = sciformats_references::Options::new("a.h5");
     options.inline = 0;
-    let (found, report) = support::collect_with(&file, &options);
+    let (found, report) = crate::support::collect_with(&file, &options);
     assert_eq!(report.notes.len(), 2, "{report:?}");
     let part = one(&found.arrays, "/part");
     assert_eq!(part.fill, 7);
@@ -184,7 +182,7 @@ fn pipelines_without_a_codec_of_zarr_are_undone_by_one_of_ours() {
         let plain: Vec<u8> = values[..8].iter().flat_map(|value| value.to_le_bytes()).collect();
         mixed.write_chunk(&[1], 3, &plain).unwrap();
     });
-    let mut found = support::Collected::default();
+    let mut found = crate::support::Collected::default();
     let mut options = Options::new("file:///a.h5").with_codecs(true);
     options.inline = 0;
     let report = scan(&file, &options, &mut found).unwrap();
@@ -220,7 +218,7 @@ fn pipelines_without_a_codec_of_zarr_are_undone_by_one_of_ours() {
     }
     // Without the codecs they are refused, as before.
     options.codecs = false;
-    let report = scan(&file, &options, &mut support::Collected::default()).unwrap();
+    let report = scan(&file, &options, &mut crate::support::Collected::default()).unwrap();
     assert!(report.entries.iter().all(|entry| entry.treatment.word() == "refused"), "{report:?}");
 }
 
@@ -260,7 +258,7 @@ fn no_value_is_taken_for_a_mark_of_missing_values() {
     assert!(fill("five").is_null());
     let mut options = sciformats_references::Options::new("a.h5");
     options.inline = 8;
-    let (found, report) = support::collect_with(&file, &options);
+    let (found, report) = crate::support::collect_with(&file, &options);
     assert_eq!(one(&found.arrays, "/other").attributes["_FillValue"], -9);
     assert_eq!(report.notes.len(), 1);
     assert!(report.notes[0].0 == "/five" && report.notes[0].1.contains("the value 5"), "{:?}", report.notes);
@@ -324,7 +322,7 @@ fn characters_and_texts_of_a_fixed_width_are_bytes() {
     // Readers see what the stored byte of a netCDF character says.
     let letters = one(&found.arrays, "/letters");
     assert_eq!((letters.dtype.as_str(), treatment("/letters")), (Some("|S1"), "referenced"));
-    assert_eq!(support::assemble(&letters, &bytes).unwrap(), [Some(b'a'), Some(0), Some(b'c')]);
+    assert_eq!(crate::support::assemble(&letters, &bytes).unwrap(), [Some(b'a'), Some(0), Some(b'c')]);
     // Readers would see what is beyond the end of a text.
     let words = one(&found.arrays, "/words");
     assert_eq!((words.dtype.as_str(), treatment("/words")), (Some("|S3"), "inlined"));
@@ -418,7 +416,7 @@ fn arrays_are_as_long_as_an_unlimited_dimension() {
     // What is too large for that keeps its own length, and says so.
     let mut options = sciformats_references::Options::new("a.h5");
     options.inline = 0;
-    let (found, report) = support::collect_with(&file, &options);
+    let (found, report) = crate::support::collect_with(&file, &options);
     assert_eq!(one(&found.arrays, "/inside").dimensions[0], "dim_3");
     assert!(report.notes.iter().any(|(path, what)| path == "/inside" && what.contains("dim_3")));
 }

@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::expect_used)]
 
-mod support;
-
+use crate::support::{assemble, collect};
 use sciformats::hdf5_pure::filters::Filters;
 use sciformats::hdf5_pure::options::Bound;
 use sciformats::hdf5_pure::{CreateOptions, Writer};
 use sciformats::{File, Slab};
 use sciformats_references::Place;
-use support::{assemble, collect};
 
 /// Mutants per bound.
 const COUNT: u64 = 1500;
@@ -72,7 +70,9 @@ fn references_to_damaged_files_are_within_the_file_and_right() {
                     assert!(within.clone().all(|((n, side), length)| n * side < *length));
                     assert_eq!(within.len(), array.shape.len());
                 }
-                if array.shape.iter().product::<u64>() > 1 << 16 || support::width(&array.dtype).is_none() {
+                if array.shape.iter().product::<u64>() > 1 << 16
+                    || crate::support::width(&array.dtype).is_none()
+                {
                     continue;
                 }
                 // A reader that decodes the chunks sees what the library reads; where it cannot, neither is wrong.

@@ -1,0 +1,5 @@
+//! The integration tests, in one program, because each program is linked with everything.
+
+mod damage;
+mod others;
+mod repair;
