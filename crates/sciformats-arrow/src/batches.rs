@@ -237,7 +237,7 @@ impl Batches {
             ));
         }
         if options.batch_rows == 0 {
-            return Err(Error::usage("batch_rows", "is 0, but a batch needs a row"));
+            return Err(Error::usage("batch_rows", "must be at least 1"));
         }
         let chosen: Vec<&Column> = match &options.columns {
             None => table.all_columns().collect(),
@@ -358,7 +358,7 @@ fn tests(table: &Table, options: &Options, chosen: &[&Column]) -> Result<Vec<Tes
         let of = column(table, &predicate.column)?;
         same_rows(table, of)?;
         let none = Table::read_undecoded(&[of], (0, 0))?.pop();
-        let none = none.ok_or_else(|| Error::internal("a column was not read"))?;
+        let none = none.ok_or_else(|| Error::internal("an empty column was not read"))?;
         let kind = decode::data_type(of, &none).map_err(|error| error_of(of, error))?;
         predicate.mask(decode::array(of, (&kind, 0), none)?.as_ref())?;
         let place = chosen.iter().position(|chosen| std::ptr::eq(*chosen, of));
@@ -455,7 +455,7 @@ impl Plan {
                 Some(place) => arrays.get(place).and_then(Option::as_ref),
                 None => others.next(),
             };
-            let array = array.ok_or_else(|| Error::internal("a column was not read"))?;
+            let array = array.ok_or_else(|| Error::internal("a column of a condition was not read"))?;
             let found = test.predicate.mask(array.as_ref())?;
             mask = Some(match mask {
                 Some(mask) => &mask & &found,

@@ -161,7 +161,7 @@ fn primitive<T: ArrowPrimitiveType, const N: usize>(
 
 /// The error for an element type without a counterpart.
 fn unsupported(element: &ElementType) -> Error {
-    Error::unsupported(format!("elements of type {element} in Arrow"))
+    Error::unsupported(format!("an element of type {element} in Arrow"))
 }
 
 /// The error for elements that are shorter than they declare.
@@ -263,7 +263,7 @@ pub(crate) fn counted_texts(mut all: &[u8], missing: Option<&[u8]>) -> Result<Ar
 fn text_array(bytes: Vec<u8>, ends: Vec<i64>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let ends = OffsetBuffer::new(ScalarBuffer::from(ends));
     let array = LargeStringArray::try_new(ends, Buffer::from_vec(bytes), nulls);
-    Ok(Arc::new(array.map_err(|_| Error::unsupported("texts in Arrow that are not UTF-8"))?))
+    Ok(Arc::new(array.map_err(|_| Error::unsupported("a text that is not UTF-8 in Arrow"))?))
 }
 
 fn item(of: &Builder) -> Arc<Field> {
@@ -423,7 +423,7 @@ impl Builder {
                 let length = length(from)?;
                 let text = take(from, length)?;
                 if std::str::from_utf8(text).is_err() {
-                    return Err(Error::unsupported("texts in Arrow that are not UTF-8"));
+                    return Err(Error::unsupported("a text that is not UTF-8 in Arrow"));
                 }
                 bytes.extend_from_slice(text);
                 ends.push(i64::try_from(bytes.len()).map_err(|_| short(length as u64, 0))?);
@@ -436,7 +436,7 @@ impl Builder {
                 let code = values.iter().position(|known| Some(*known) == value);
                 let code = code.and_then(|code| i32::try_from(code).ok()).ok_or_else(|| {
                     let value = value.unwrap_or_default();
-                    Error::unsupported(format!("the value {value} of an enumeration, which has no name,"))
+                    Error::unsupported(format!("the value {value} of an enumeration that has no name for it"))
                 })?;
                 codes.push(code);
             }

@@ -358,7 +358,7 @@ fn far(moment: &str) -> Error {
 
 fn moments_array(kind: &DataType, moments: Vec<i64>, present: Vec<bool>) -> Result<ArrayRef> {
     let DataType::Timestamp(unit, zone) = kind else {
-        return Err(Error::internal("moments that are not of the type of moments"));
+        return Err(Error::internal("a column of dates does not have the type of dates"));
     };
     let nulls = NullBuffer::from(present);
     let nulls = (nulls.null_count() > 0).then_some(nulls);
@@ -380,7 +380,7 @@ fn moments_array(kind: &DataType, moments: Vec<i64>, present: Vec<bool>) -> Resu
 
 fn duration(kind: &DataType, counts: &[i64], present: Vec<bool>) -> Result<ArrayRef> {
     let DataType::Duration(unit) = kind else {
-        return Err(Error::internal("spans that are not of the type of spans"));
+        return Err(Error::internal("a column of durations does not have the type of durations"));
     };
     let nulls = NullBuffer::from(present);
     let nulls = (nulls.null_count() > 0).then_some(nulls);
@@ -435,7 +435,10 @@ fn decoded(column: &Column, kind: &DataType, values: Values) -> Result<ArrayRef>
         Values::Categories { codes, names, .. } => {
             let codes = codes.into_iter().map(|code| code.map(i32::try_from).transpose());
             let codes = codes.collect::<Result<Int32Array, _>>();
-            categories(codes.map_err(|_| Error::unsupported("more than 2^31 categories in Arrow"))?, &names)?
+            categories(
+                codes.map_err(|_| Error::unsupported("a column with more than 2^31 categories in Arrow"))?,
+                &names,
+            )?
         }
     })
 }

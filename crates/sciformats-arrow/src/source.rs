@@ -162,9 +162,9 @@ pub fn open_file(file: &Path, path: Option<&str>, open: &Open) -> Result<Arc<dyn
 pub fn of_file(error: Error, file: &Path) -> Error {
     let shown = file.display();
     match error {
-        Error::NotFound { what: "column", name, .. } => {
-            Error::unsupported(format!("the file {shown} without the column {name}, which others have,"))
-        }
+        Error::NotFound { what: "column", name, .. } => Error::unsupported(format!(
+            "reading {shown} together with the others, because it has no column {name}"
+        )),
         Error::NotFound { what, name, nearest } => {
             let dot = if name.starts_with('/') { "" } else { " " };
             Error::NotFound { what, name: format!("{shown}:{dot}{name}").into(), nearest }
@@ -194,12 +194,14 @@ impl Files {
     ///
     /// [`Error::Usage`] if there is no file, or if its table has a column of that name; as [`open_file`].
     pub fn new(files: Vec<PathBuf>, path: Option<&str>, column: &str, open: &Open) -> Result<Self> {
-        let first =
-            files.first().ok_or_else(|| Error::usage("files", "are none, so there are no columns"))?;
+        let first = files.first().ok_or_else(|| Error::usage("files", "must not be empty"))?;
         let opened = open_file(first, path, open).map_err(|error| of_file(error, first));
         let schema = opened?.schema();
         if schema.fields().iter().any(|field| field.name() == column) {
-            return Err(Error::usage("column", format!("{column} is already one of the table")));
+            return Err(Error::usage(
+                "column",
+                format!("{column} already is a column of the table; choose another name"),
+            ));
         }
         let own = Arc::new(Field::new(column, DataType::LargeUtf8, false));
         let fields: Vec<_> = std::iter::once(own).chain(schema.fields().iter().cloned()).collect();
@@ -265,7 +267,9 @@ impl Scan for Files {
                     if array.data_type() != field.data_type() {
                         let (name, found) = (field.name(), array.data_type());
                         let wanted = field.data_type();
-                        let what = format!("the column {name} of type {found} in {shown}, which is {wanted} in the first file,");
+                        let what = format!(
+                            "the type {found} of the column {name} in {shown} ({wanted} in the first file)"
+                        );
                         return Err(ArrowError::ExternalError(Box::new(Error::unsupported(what))));
                     }
                     arrays.push(Arc::clone(array));

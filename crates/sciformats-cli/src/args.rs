@@ -42,8 +42,8 @@ pub(crate) struct Global {
     /// Limit the memory that decoding one object may take, such as 512M or 4GiB [default: 16GiB]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) limit_memory: Option<u64>,
-    /// Refuse to read or write more elements than this, because a file of a few bytes can declare any number; what is at
-    /// most 1032 times as large as the file is always allowed [default: 4GiB read, 256MiB written]
+    /// Refuse to read or write more elements than this, because a few bytes can declare any number; up to 1032 times the
+    /// size of the file is always allowed [default: 4GiB read, 256MiB written]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) limit_unfolded: Option<u64>,
     /// Other files that may be opened when a file names them: `none`, those `beside` the file or in folders
@@ -194,7 +194,7 @@ pub(crate) enum Command {
                             Exit status: 0 if something was found, 1 if nothing was found."
     )]
     Find(crate::commands::find::Find),
-    /// Print the attributes of an object, and a scalar of a tree
+    /// Print the attributes of an object, or a scalar of a tree
     #[command(after_help = "Examples:\n  sciformats attrs run.h5\n  sciformats attrs run.h5 /fields/u")]
     Attrs(Object),
     /// Print the content manifest, which describes what a file means independently of its format
@@ -219,9 +219,9 @@ pub(crate) enum Command {
                             sciformats salvage cut.h5 --map cut.svg --json\n\nThe damaged file is only read. In the new file, \
                             objects that nothing led to are in /lost+found. Where elements are missing there are fill \
                             values, and the attributes `missing` and `damage` of the dataset say where and why.\n\n\
-                            whole: everything is there, and checksums say that it is unchanged; unchecked: nothing is known to be missing, \
-                            and some of it has no checksum; partial: a part is missing; metadata: no element is left; \
-                            lost: a name is left.\n\
+                            whole: everything is there, and checksums confirm it; unchecked: nothing is known to be missing, \
+                            but parts have no checksum; partial: a part is missing; metadata: no element is left; \
+                            lost: only the name is left.\n\
                             Exit status: 0 if the file is sound, 1 if it is damaged."
     )]
     Salvage(Salvage),
@@ -281,8 +281,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  sciformats repack run.asdf small.asdf --filter zstd\n  \
                             sciformats repack run.gsd packed.gsd\n\nThe new file is compared with the old one before it takes its place.")]
     Repack(crate::commands::convert::args::Repack),
-    /// Write the structures of a remote file into a small local file, so that the remote file opens without a
-    /// request
+    /// Save the structures of a remote file in a small local file, so that it opens without a request
     #[command(after_help = "Examples:\n  sciformats index https://data.example/run.h5\n  \
                             sciformats ls -r https://data.example/run.h5 --index run.h5.sfi --stats\n\n\
                             If the remote file has been replaced since then, reading it with the index is an error.")]
@@ -302,7 +301,7 @@ pub(crate) enum Command {
                             same in all files; stderr tells what does not fit.\n\
                             Exit status: 0 if nothing was refused, 1 otherwise.")]
     Combine(crate::commands::combine::Combine),
-    /// Measure what reading a file costs, and tell how to repack it
+    /// Measure what reading a file costs, and recommend how to repack it
     #[command(after_help = "Examples:\n  sciformats advise climate.nc\n  \
                             sciformats advise climate.nc --profile cmip7 --json\n\n\
                             Samples of chunks are encoded with several filters, and named accesses are replayed over a store that \
@@ -415,7 +414,8 @@ pub(crate) struct Salvage {
     /// Overwrite an existing file
     #[arg(long, short)]
     pub(crate) force: bool,
-    /// Draw what the bytes of the file are as a strip, as SVG (`-` is stdout), or as PNG if the name ends so
+    /// Draw a strip that shows what each byte of the file belongs to, as SVG (`-` is stdout), or as PNG if PICTURE ends in
+    /// .png
     #[arg(long, value_name = "PICTURE")]
     pub(crate) map: Option<PathBuf>,
 }

@@ -230,5 +230,5 @@ fn whole_file(path: &Path) -> Option<String> {
     let is_file = |word: &OsStr| Path::new(word).exists();
     let [file, inside] = crate::words::separated(path.as_os_str(), &is_file)?;
     let (file, inside) = (Path::new(&file).display(), inside.to_string_lossy().into_owned());
-    Some(format!("the file is {file}; this command has no place for the path {inside} in the same word"))
+    Some(format!("this command takes a whole file; write {file} without {inside}"))
 }

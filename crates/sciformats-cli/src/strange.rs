@@ -32,8 +32,8 @@ pub(crate) fn named(path: &Path) -> Option<(String, String)> {
     Some((found.what.to_owned(), found.step?.replace("FILE", &path.display().to_string())))
 }
 
-/// Returns whether a file that has neither one of our formats nor the name of one is listed beside others: data and
-/// archives are, but not pictures, pages and texts.
+/// Returns whether `ls` lists a foreign file beside scientific ones: data and archives are listed, but not pictures, web
+/// pages and texts.
 pub(crate) fn is_data((what, step): &(String, String)) -> bool {
     let other = ["text", "XML", "empty", "a web page (HTML)"].contains(&what.as_str());
     !other && step != "it contains no arrays"

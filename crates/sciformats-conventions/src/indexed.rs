@@ -152,7 +152,7 @@ impl Part {
     }
 }
 
-/// Decodes elements; `None` if one of them is nothing that is ordered.
+/// Decodes elements. Returns `None` if one of them has no order.
 fn values(element: &ElementType, bytes: &[u8]) -> Result<Option<Vec<StoredValue>>> {
     let mut found = Vec::new();
     for datum in Decoder::new(element, bytes) {

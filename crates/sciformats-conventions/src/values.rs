@@ -55,7 +55,7 @@ fn exact(datum: &Datum<'_>) -> Result<()> {
         (Datum::Float(..), _) | (_, None) => Ok(()),
         (_, Some(integer)) if integer as f64 as i128 == integer => Ok(()),
         (_, Some(integer)) => Err(Error::unsupported(format!(
-            "the integer {integer} among missing values, which no binary64 is equal to,"
+            "the integer {integer} beside missing values (no binary64 equals it)"
         ))),
     }
 }

@@ -150,7 +150,7 @@ impl Error {
     /// ```
     #[cold]
     pub fn not_this_format(expected: &'static str, storage: &(impl ReadAt + ?Sized)) -> Self {
-        // If it seems to have the format, only its beginning does, so that nothing is said about it.
+        // A file that begins like the expected format is damaged rather than foreign, so no other format is named.
         let found = Foreign::in_storage(storage).filter(|found| found.what != expected);
         Self::NotThisFormat { expected, found, place: Place::default() }
     }

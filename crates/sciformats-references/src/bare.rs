@@ -43,8 +43,8 @@ pub(crate) fn bare(value: &Value) -> Option<&str> {
     value.as_object().filter(|members| members.len() == 1)?.get(MEMBER)?.as_str()
 }
 
-/// Returns the number that a value of an attribute is. Values that stand for `NaN` and the infinities, which JSON lacks, are such numbers,
-/// too.
+/// Returns an attribute's value as a number, including `NaN` and the infinities, which JSON lacks and which are written as
+/// bare words.
 ///
 /// ```
 /// use sciformats_references::number;

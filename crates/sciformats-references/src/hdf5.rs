@@ -198,7 +198,8 @@ fn general(
     Ok(filters)
 }
 
-/// Returns the codec of the Python package that undoes the whole pipeline, if each chunk tells by its size which filters it skips.
+/// Returns the codec of the Python package that decodes the whole pipeline, if the size of each chunk shows which filters
+/// it skips.
 fn own(pipeline: &[FilterDescription], masks: &Masks, bytes: u64) -> Option<Value> {
     let one = |mask: Option<(u32, bool)>| match mask {
         None => Some(0),

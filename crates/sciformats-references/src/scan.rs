@@ -387,7 +387,7 @@ impl Scan<'_> {
                 && wanted != name
             {
                 let what = format!(
-                    "its dimension {axis} is {name}, because {wanted} has another length or is one already"
+                    "its dimension {axis} is called {name}, because {wanted} has another length or is already used"
                 );
                 self.note(own, what);
             }

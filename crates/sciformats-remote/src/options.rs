@@ -139,10 +139,10 @@ impl RemoteOptions {
         Self { front: front.max(1), back, ..self }
     }
 
-    /// Keeps ranges in a folder, which later openings of the same version of a file use, and other processes too. They need at most
+    /// Keeps ranges in a folder, for later openings of the same version of a file, also by other processes. They need at most
     /// `bytes` of space, or an eighth more while several processes write. What is kept is checked whenever it is read. Opening a
-    /// file still takes its requests, which tell its version. A file whose server tells no entity tag is not kept, and neither is
-    /// one that is opened with an index.
+    /// file still makes requests, to learn its version. Files without an entity tag, and files that are opened with an index, are
+    /// not kept.
     #[must_use]
     pub fn with_cache(self, folder: impl AsRef<Path>, bytes: u64) -> Self {
         Self { cache: Some(Place { folder: folder.as_ref().to_path_buf(), bytes }), ..self }

@@ -136,7 +136,7 @@ pub fn open(url: &str, options: &RemoteOptions) -> Result<Remote> {
 ///
 /// # Errors
 ///
-/// `Io`, also if the file exists and is not to be replaced; [`Usage`](sciformats_core::Error::Usage) if the address is none;
+/// `Io`, for example if the file exists and `replace` is false; [`Usage`](sciformats_core::Error::Usage) if `url` is not an address;
 /// `Unsupported` for other URLs, or if this build lacks the feature of the store.
 pub fn upload(file: &dyn ReadAt, url: &str, options: &RemoteOptions, replace: bool) -> Result<()> {
     writable(url)?;

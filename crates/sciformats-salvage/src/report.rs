@@ -135,8 +135,8 @@ impl Report {
             && self.objects.iter().all(|object| object.state <= State::Unchecked)
     }
 
-    /// Adds what could not be written to a new file, which [`Examination::write`](crate::Examination::write) returns: what lost
-    /// anything on the way is not whole in the new file.
+    /// Adds the losses that [`Examination::write`](crate::Examination::write) returns: an object that lost something while it was
+    /// written is no longer whole.
     #[must_use]
     pub fn with_losses(mut self, losses: &[Loss]) -> Self {
         let mut parents = BTreeSet::new();

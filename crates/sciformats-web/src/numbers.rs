@@ -8,7 +8,7 @@ use crate::describe::sort;
 use crate::session::{Opened, Reply, Request};
 use crate::thing::{Thing, bounded, selection};
 
-/// Which number an element stands for: a field of a compound, and a part of a complex number.
+/// Selects one number of an element: a field of a compound, or a part of a complex number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Aspect<'a> {
     field: Option<&'a str>,

@@ -33,7 +33,7 @@ type Open = dyn Fn(Opening<'_>) -> Result<Box<dyn Source>> + Send + Sync;
 ///         let lines = bytes.split(|&byte| byte == b'\n').skip(1).filter(|line| !line.is_empty());
 ///         let number = |line| std::str::from_utf8(line).ok()?.parse::<f64>().ok();
 ///         let numbers: Option<Vec<f64>> = lines.map(number).collect();
-///         let numbers = numbers.ok_or_else(|| Error::unsupported("a line that is no number"))?;
+///         let numbers = numbers.ok_or_else(|| Error::unsupported("a line that is not a number"))?;
 ///         let array = array(&[numbers.len() as u64], &numbers);
 ///         // A small file may be a tree in memory; a large one is a `Source` of its own.
 ///         Ok(Box::new(Memory::single(Format::Other("numbers"), array)))

@@ -102,7 +102,7 @@ struct Joined {
 }
 
 impl Joined {
-    /// Compresses chunks and appends them. Returns false where a chunk has become something else than one block.
+    /// Compresses chunks and appends them. Returns false if a chunk did not become exactly one block.
     fn append(&mut self, chunks: Vec<&[u8]>, level: u32, threads: usize) -> Result<bool> {
         for part in in_parallel(chunks, threads, |chunk| stream::encode_bzip2(chunk, level)) {
             let part = part?;

@@ -174,7 +174,7 @@ impl Compression {
         self.is_stream() || matches!(self, Self::None | Self::Bzp2)
     }
 
-    /// Returns the kind of stream that the label stands for. One writer stores LZ4 frames under the label of chunks.
+    /// Returns the format of the stream that the label stands for. One writer stores LZ4 frames under the label of LZ4 chunks.
     fn stream(self) -> Self {
         if self == Self::Lz4 { Self::Lz4Frame } else { self }
     }

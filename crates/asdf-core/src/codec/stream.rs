@@ -26,7 +26,7 @@ pub(super) fn decoder<'a>(
     boxed(compression, Box::new(stored))
 }
 
-/// The decoders are compiled once, whatever they read from.
+/// Takes a boxed reader, so that each decoder is compiled only once.
 fn boxed<'a>(
     compression: Compression,
     stored: Box<dyn BufRead + 'a>,

@@ -112,7 +112,7 @@ impl Document {
         });
         sizes.into_iter().try_fold(0u64, |sum, size| {
             let sum = sum.checked_add(size?);
-            sum.ok_or_else(|| Error::usage("blocks", "have together more bytes than a file can have"))
+            sum.ok_or_else(|| Error::usage("blocks", "are together larger than a file can be (2^64 bytes)"))
         })
     }
 

@@ -38,7 +38,7 @@ pub(crate) fn size(text: &[u8], done: usize) -> Option<usize> {
     }
 }
 
-/// Where a line break stands that a point follows.
+/// Returns the position of a line break that a point follows.
 fn next_point(text: &[u8]) -> Option<usize> {
     const MANY: usize = 64;
     let mut at = 0;

@@ -217,7 +217,7 @@ impl Arena {
         matches!(self.pages.get(number / PAGE), Some(Page::Nodes(_)))
     }
 
-    /// Whether the node is in text that nobody has looked at. Such a node has no anchor and is no merge key.
+    /// Returns whether the node is in text that has not been parsed. Such a node has no anchor and is no merge key.
     pub(super) fn is_unread(&self, number: usize) -> bool {
         match self.pages.get(number / PAGE) {
             Some(Page::Lines(lines)) => lines.nodes.get().is_none(),
@@ -226,7 +226,7 @@ impl Arena {
         }
     }
 
-    /// The entries that a node is in, if nobody has looked at them, and the node's place among their nodes.
+    /// Returns the entries that a node is in, if they have not been parsed, and the node's place among their nodes.
     pub(super) fn unread_entries(&self, number: usize) -> Option<(&Entries, usize)> {
         match self.pages.get(number / PAGE)? {
             Page::Entries(entries) if entries.is_unread() => Some((entries, number % PAGE)),
@@ -234,7 +234,7 @@ impl Arena {
         }
     }
 
-    /// Whether the node is in text that nobody has looked at, and that has not this key.
+    /// Returns whether the node is in text that has not been parsed and that does not contain this key.
     pub(super) fn is_unread_without(&self, number: usize, key: &str) -> bool {
         match self.pages.get(number / PAGE) {
             // In such lines a key ends with the first `:` of its line.

@@ -442,8 +442,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes pages of entries that are simple, without making their nodes, and tells the number of the first node of each;
-    /// returns whether there were any. The cursor is at a key or a `-`, and then at what follows the entries.
+    /// Reads pages of simple entries without creating their nodes, and passes the number of each entry's first node to `take`.
+    /// Returns whether there were any. The cursor is at a key or a `-`, and afterwards behind the entries.
     fn entries(&mut self, standing: Standing, take: &mut dyn FnMut(NodeId)) -> Result<bool> {
         let cursor = &self.cursor;
         let blanks = cursor.slice(cursor.line_start, cursor.at);
@@ -476,7 +476,7 @@ impl<'a> Parser<'a> {
                 (end, sizes) = (entry.end, more);
                 ends.push(bound_of(sub(end, start)?));
             }
-            // A page that holds little is not worth it, and more nodes must not be counted than may be there.
+            // A short page is not worth its overhead, and the number of nodes must stay within the limit.
             let count = bound::sum(self.tree.nodes.len(), bound::product(PAGE, 2));
             if sizes.nodes() < PAGE / 2 || self.tree.limits.items("nodes of the tree", count as u64).is_err()
             {

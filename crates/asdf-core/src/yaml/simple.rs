@@ -104,13 +104,13 @@ pub(super) fn entry<'a>(text: &'a [u8], at: usize, standing: Standing, like: Tai
     Some(Entry { end, nodes, tag, tail })
 }
 
-/// What follows a key in single quotes, its `:` and the blank; the first quote is not there any more.
+/// Returns what follows a single-quoted key, its `:` and the blank. `line` begins after the opening quote.
 fn quoted_key(line: &[u8]) -> Option<&[u8]> {
     let size = line.iter().take(LONGEST).position(|&b| b == b'\'' || !is_inner(b))?;
     line.get(size..)?.strip_prefix(b"': ")
 }
 
-/// A tag alone on the rest of its line, and the lines after it.
+/// Returns a tag that is alone on the rest of its line, and the lines after it.
 fn tag(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'-' | b'_');
     let name = line.strip_prefix(b"!")?;
@@ -119,7 +119,7 @@ fn tag(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((tag, rest.strip_prefix(b"\n")?))
 }
 
-/// The number of scalars in a list in brackets, and the lines after it.
+/// Returns the number of scalars in a list in brackets, and the lines after it.
 fn list(line: &[u8]) -> Option<(usize, &[u8])> {
     let mut rest = after_blanks(line.strip_prefix(b"[")?);
     let mut items: usize = 0;
@@ -137,7 +137,7 @@ fn list(line: &[u8]) -> Option<(usize, &[u8])> {
     }
 }
 
-/// What follows a scalar in brackets.
+/// Returns what follows a scalar in brackets.
 fn item(text: &[u8]) -> Option<&[u8]> {
     if let Some(text) = text.strip_prefix(b"'") {
         let size = text.iter().position(|&b| b == b'\'' || !is_inner(b))?;

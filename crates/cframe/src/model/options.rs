@@ -84,7 +84,7 @@ impl OpenOptions {
         Self { access, ..self }
     }
 
-    /// Returns the same options; frames of which only the beginning is left are opened or not.
+    /// Returns the same options, with or without opening frames of which only the beginning is left.
     #[must_use]
     pub fn with_rescue(self, rescue: bool) -> Self {
         Self { rescue, ..self }

@@ -388,7 +388,7 @@ impl Output {
         self.flush()?;
         let target = Arc::new(std::mem::replace(&mut self.target, Target::Memory(Vec::new())));
         let result = read(target.clone());
-        let kept = |_| Error::internal("what was read back is still being read");
+        let kept = |_| Error::internal("the callback of a reading still holds the file");
         self.target = Arc::try_unwrap(target).map_err(kept)?;
         result
     }

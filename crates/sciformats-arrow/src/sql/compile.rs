@@ -47,8 +47,8 @@ pub(super) struct Merged {
 /// The deepest nesting of expressions.
 const DEPTH: usize = 200;
 
-/// Refuses chains of operators that are too long to be followed. What is nested by parentheses, the parser has
-/// limited already.
+/// Refuses chains of operators that are too long to be followed recursively. The parser has already limited nesting by
+/// parentheses.
 pub(super) fn shallow<'e>(all: impl IntoIterator<Item = &'e Expr>) -> Result<()> {
     let mut waiting: Vec<(&Expr, usize)> = all.into_iter().map(|of| (of, 0)).collect();
     while let Some((of, depth)) = waiting.pop() {
@@ -127,7 +127,10 @@ impl Scope {
             match (found.next(), found.next()) {
                 (Some(found), None) => return Ok(found),
                 (Some(_), Some(_)) => {
-                    return Err(Error::usage("sql", format!("names {name}, which several tables have")));
+                    return Err(Error::usage(
+                        "sql",
+                        format!("names {name}, which several tables have; write TABLE.{name}"),
+                    ));
                 }
                 (None, _) => {}
             }
@@ -164,13 +167,14 @@ impl Scope {
     /// Returns a field of records.
     fn field(&self, of: Ex, name: &Ident) -> Result<Ex> {
         let Some(Arrow::Struct(fields)) = self.kind(&of) else {
-            return Err(Error::usage("sql", format!("names the field {name} of what has no fields")));
+            return Err(Error::usage("sql", format!("names the field {name} of a value that has no fields")));
         };
         let exact = fields.iter().position(|field| *field.name() == name.value);
         let at =
             exact.or_else(|| fields.iter().position(|field| field.name().eq_ignore_ascii_case(&name.value)));
-        let at =
-            at.ok_or_else(|| Error::usage("sql", format!("names the field {name}, which is not there")))?;
+        let at = at.ok_or_else(|| {
+            Error::usage("sql", format!("names the field {name}, which the struct does not have"))
+        })?;
         Ok(Ex::Field(Box::new(of), at))
     }
 
@@ -574,7 +578,9 @@ fn literal(value: &ast::Value) -> Result<Value> {
                 ));
             }
             Err(_) => Value::Float(
-                digits.parse().map_err(|_| Error::usage("sql", format!("has the number {digits}")))?,
+                digits
+                    .parse()
+                    .map_err(|_| Error::usage("sql", format!("has {digits}, which is not a number")))?,
             ),
         },
         ast::Value::SingleQuotedString(text) => Value::Text(Arc::from(text.as_str())),

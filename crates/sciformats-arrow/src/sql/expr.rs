@@ -522,7 +522,7 @@ pub(super) fn chosen_of(results: &[Vector], chosen: &[(usize, usize)]) -> Result
     let value = |&(at, row): &(usize, usize)| results.get(at).map_or(Value::Null, |result| result.value(row));
     let values = chosen.iter().map(value);
     if results.iter().any(|result| matches!(result, Vector::Other(_))) {
-        return Err(Error::unsupported("CASE and COALESCE of nested values"));
+        return Err(Error::unsupported("CASE or COALESCE of nested values"));
     }
     let has = |of: fn(&Vector) -> bool| results.iter().any(of);
     let only = |of: fn(&Vector) -> bool| results.iter().all(|r| of(r) || matches!(r, Vector::Null(_)));

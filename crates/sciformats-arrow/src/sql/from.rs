@@ -474,7 +474,9 @@ fn compatible(keys: &mut [(Ex, Ex)], left: &SchemaRef, right: &SchemaRef) -> Res
             (Vector::Int(_), Vector::Float(_)) | (Vector::Float(_), Vector::Int(_)) => Ok(true),
             (Vector::Null(_), _) | (_, Vector::Null(_)) => Ok(false),
             _ if std::mem::discriminant(&one) == std::mem::discriminant(&other) => Ok(false),
-            _ => Err(Error::usage("sql", format!("joins a {} with a {}", one.kind(), other.kind()))),
+            _ => {
+                Err(Error::usage("sql", format!("joins {} with {}; cast one side", one.kind(), other.kind())))
+            }
         }
     });
     float.collect()

@@ -252,9 +252,7 @@ fn truncated(values: Vector, unit: &str) -> Result<Vector> {
         _ => {
             return Err(Error::usage(
                 "sql",
-                format!(
-                    "truncates dates to {unit:?}, which is none of second, minute, hour, day, month, year"
-                ),
+                format!("truncates dates to {unit:?}; choose second, minute, hour, day, month or year"),
             ));
         }
     };

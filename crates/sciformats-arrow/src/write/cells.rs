@@ -136,7 +136,9 @@ pub(super) fn named<'f>(fields: impl IntoIterator<Item = &'f Arc<Field>>, taste:
                 add(&format!("{path}."), fields, (taste, known))?;
             }
             if !known.insert(path.clone()) {
-                return Err(Error::unsupported(format!("two columns with the name {path} in records")));
+                return Err(Error::unsupported(format!(
+                    "writing two columns with the name {path} in records"
+                )));
             }
         }
         Ok(())
@@ -258,14 +260,14 @@ impl Cell {
     fn missing(&self) -> Error {
         let name = &self.name;
         Error::unsupported(format!(
-            "a missing value in the column {name}, for which this form has no place (AnnData has one),"
+            "a missing value in the column {name} in this form of a table (`anndata` can hold it)"
         ))
     }
 
     /// The error for a value that this form has as another one.
     fn changed(&self, what: &str) -> Error {
         Error::unsupported(format!(
-            "{what} in the column {}, which this form of a table would change,",
+            "writing {what} of the column {} in this form of a table without a change",
             self.name
         ))
     }
@@ -288,7 +290,7 @@ impl Cell {
             Kind::Plain { width, missing } => {
                 let mut bytes =
                     plain_bytes(array, *width).ok_or_else(|| unsupported(&self.name, "other values"))?;
-                // A number that is none is missing anyway, but a date of these bytes would be lost.
+                // For floats, the mark is NaN, which is missing in any case. A date whose bytes equal the mark would be lost.
                 let counts = !array.data_type().is_floating();
                 if let Some(missing) = missing.as_ref().filter(|_| counts || array.null_count() > 0) {
                     for (at, place) in bytes.chunks_exact_mut((*width).max(1)).enumerate() {

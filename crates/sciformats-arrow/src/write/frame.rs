@@ -63,7 +63,7 @@ fn index(table: &dyn Scan, schema: &SchemaRef) -> Result<(Option<usize>, Vec<Str
         for text in texts(batch)? {
             names.push(
                 String::from_utf8(text)
-                    .map_err(|_| Error::unsupported("names of rows that are not UTF-8"))?,
+                    .map_err(|_| Error::unsupported("a name of a row that is not UTF-8"))?,
             );
         }
     }
@@ -179,7 +179,7 @@ fn all_texts(arrays: &[ArrayRef]) -> Result<Vec<String>> {
         for text in texts(array)? {
             all.push(
                 String::from_utf8(text)
-                    .map_err(|_| Error::unsupported("texts that are not UTF-8 in AnnData"))?,
+                    .map_err(|_| Error::unsupported("a text that is not UTF-8 in AnnData"))?,
             );
         }
     }

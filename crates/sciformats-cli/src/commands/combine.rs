@@ -34,8 +34,8 @@ pub(crate) struct Combine {
     /// The dimension along which they are joined
     #[arg(long, value_name = "DIMENSION", default_value = "time")]
     along: String,
-    /// The output: JSON (`-` is stdout), a folder of Parquet files if it ends in .parquet, a repository of Icechunk if it is icechunk:DIR, or an
-    /// HDF5 file that shows the others if it ends in .h5, .hdf5 or .nc
+    /// The output: JSON (`-` is stdout), a folder of Parquet files if it ends in .parquet, a repository of Icechunk if it is
+    /// icechunk:DIR, or an HDF5 file that shows the others if it ends in .h5, .hdf5 or .nc
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
     /// Add the files to an existing output of JSON or HDF5, whose own files are not scanned again
@@ -51,7 +51,7 @@ pub(crate) struct Combine {
     /// the parts of a date, %n for a number, and * for any text. Arrays without the dimension get it
     #[arg(long, value_name = "PATTERN")]
     from_name: Option<String>,
-    /// Make several groups, run1, run2 and so on, where a file does not fit to the one before
+    /// Start a new group (run1, run2, …) wherever a file does not fit the one before
     #[arg(long)]
     split: bool,
     /// Overwrite an existing file

@@ -53,9 +53,10 @@ impl FromStr for Shape {
             let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
             let length = |word: &str| match word {
                 "*" => Ok(None),
-                word => {
-                    word.parse().map(Some).map_err(|_| format!("`{word}` is no length and not `*` or `...`"))
-                }
+                word => word
+                    .parse()
+                    .map(Some)
+                    .map_err(|_| format!("`{word}` is neither a length nor `*` nor `...`")),
             };
             words.map(length).collect()
         };

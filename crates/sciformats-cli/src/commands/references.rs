@@ -29,8 +29,8 @@ pub(crate) struct References {
     /// The file, or its URL
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The references to write: JSON (`-` is stdout), a folder of Parquet files if it ends in .parquet, or a repository of Icechunk if it is
-    /// icechunk:DIR
+    /// The references to write: JSON (`-` is stdout), a folder of Parquet files if it ends in .parquet, or a repository of
+    /// Icechunk if it is icechunk:DIR
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
     /// The URL by which readers will open the file [default: its absolute path]
@@ -130,7 +130,7 @@ pub(super) fn folder(
     if output.exists() && !output.join(mark).is_file() {
         return Err(Failure::Unwritten(
             output.to_owned(),
-            format!("it exists, and is no folder with {mark}"),
+            format!("it exists and was not written by this command (it has no {mark}); choose another name"),
         ));
     }
     let new = NewFolder::beside(output).map_err(|error| Failure::unwritten(output, &error))?;

@@ -81,7 +81,7 @@ pub(super) fn run(args: &Salvage, session: &Session) -> Outcome {
         return Err(error.into());
     }
     if let Some(output) = args.output.as_ref().filter(|_| found.is_empty()) {
-        // What is meant for stdout goes through a file of which nobody knows the name.
+        // Output for stdout goes through a temporary file, whose name must not be shown.
         let name = if session.is_aside() { "stdout".into() } else { output.display().to_string() };
         return Err(Failure::Refused(format!("{name} is not written, because nothing is left for it")));
     }

@@ -27,7 +27,7 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome<Option<Answer>> 
     let written = args.to.is_none() && output.extension().is_some_and(|end| end == "zarr");
     if !store && !written {
         return match args.shards {
-            Some(_) => Err(Failure::Usage("--shards has a meaning for a store of Zarr only".into())),
+            Some(_) => Err(Failure::Usage("--shards is only for output that ends in .zarr".into())),
             None => Ok(None),
         };
     }

@@ -110,7 +110,9 @@ impl Figure {
                 None => Self { title, note: String::new(), x, y, body: Body::Bars(Bars::new((0.0, 0.0), 1)) },
                 Some(mut whole) => {
                     if whole.x.dates != x.dates {
-                        return Err(format!("the axis of {name} does not have the dates of the others"));
+                        return Err(format!(
+                            "{name} cannot be drawn with the others: only some of them have dates on their axis"
+                        ));
                     }
                     let (start, end) = (whole.x.low.min(whole.x.high), whole.x.low.max(whole.x.high));
                     (whole.x.low, whole.x.high) = (start.min(low), end.max(high));

@@ -104,12 +104,12 @@ impl Buffers<'_> {
     ) -> Result<Vec<Value>> {
         if depth >= DEPTH {
             return Err(Error::unsupported(format!(
-                "awkward arrays that are nested more than {DEPTH} times"
+                "an awkward array that is nested more than {DEPTH} times"
             )));
         }
         *left = left
             .checked_sub(count)
-            .ok_or_else(|| Error::unsupported("so many elements of an awkward array at once"))?;
+            .ok_or_else(|| Error::unsupported("reading so many elements of an awkward array at once"))?;
         let content = form.get("content").unwrap_or(&Value::Null);
         let class = form.get("class").and_then(Value::as_str).unwrap_or_default();
         let class = class.trim_end_matches("_64").trim_end_matches("_32").trim_end_matches("_8");
@@ -120,7 +120,9 @@ impl Buffers<'_> {
             "Numpy" => {
                 let inner = form.get("inner_shape").and_then(Value::as_array).map_or(0, Vec::len);
                 if inner > 0 {
-                    return Err(Error::unsupported("awkward arrays of NumPy arrays with several dimensions"));
+                    return Err(Error::unsupported(
+                        "an awkward array of NumPy arrays with several dimensions",
+                    ));
                 }
                 self.read(form, "data", (first, count))
             }

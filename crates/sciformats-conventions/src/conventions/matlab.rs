@@ -421,8 +421,8 @@ fn function(group: &Node) -> Result<Option<Meaning>> {
 /// Returns the error for an object of another system than MATLAB's own.
 fn foreign(class: &str) -> Error {
     Error::unsupported(format!(
-        "an object of the class {class}: only Java or COM can read what it contains; in MATLAB, convert it to an array \
-         or a structure first"
+        "reading an object of the class {class} (only Java or COM can read it; in MATLAB, convert it to an array or a \
+         structure)"
     ))
 }
 

@@ -264,7 +264,7 @@ mod tests {
         tree.attribute(record, "NAME", texts(&[], &[name]));
         let variable = Dataset::new(File::from(tree)).variable("/record").unwrap();
         assert!(variable.is_dimension());
-        // How long it is stands in the variables along it.
+        // Its length follows from the variables along it.
         assert_eq!(variable.signature(), "record(record: unlimited)");
     }
 

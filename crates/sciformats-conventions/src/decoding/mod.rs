@@ -175,7 +175,7 @@ impl Decoding {
                 let mut texts = Vec::new();
                 for datum in Decoder::new(element, &bytes) {
                     let (Datum::Text(text) | Datum::Bytes(text)) = datum? else {
-                        return Err(Error::unsupported(format!("texts of Latin-1 of the type {element}")));
+                        return Err(Error::unsupported(format!("a Latin-1 text of the type {element}")));
                     };
                     let text: String = text.iter().map(|&byte| char::from(byte)).collect();
                     texts.push(Some(text).filter(|text| Some(text) != missing.as_ref()));
@@ -219,7 +219,7 @@ impl Decoding {
 
 /// Returns the text that a list of codes forms.
 fn of_codes(element: &ElementType, datum: &Datum<'_>) -> Result<String> {
-    let wrong = || Error::unsupported(format!("codes of characters of the type {element}"));
+    let wrong = || Error::unsupported(format!("a character code of the type {element}"));
     let Datum::List(list) = datum else { return Err(wrong()) };
     let codes =
         list.iter().map(|code| code.to_i128().and_then(|code| u32::try_from(code).ok()).ok_or_else(wrong));

@@ -201,7 +201,7 @@ impl Kernel<'_> {
                     *place = if missing(stored) { f64::NAN } else { value }.to_le_bytes();
                 }
             }
-            _ => return Err(Error::unsupported(format!("decoded values of type {:?}", self.numbers.to))),
+            _ => return Err(Error::unsupported(format!("a decoded value of type {}", self.numbers.to))),
         }
         Ok(())
     }
@@ -290,7 +290,7 @@ impl Numbers {
             ElementType::F16 => kernel.run::<f16>(bytes),
             ElementType::F32 => kernel.run::<f32>(bytes),
             ElementType::F64 => kernel.run::<f64>(bytes),
-            other => Err(Error::unsupported(format!("packed elements of type {other}"))),
+            other => Err(Error::unsupported(format!("a packed element of type {other}"))),
         }
     }
 }

@@ -34,7 +34,9 @@ pub(crate) fn transposed(element: &ElementType, bytes: Vec<u8>, shape: &[u64]) -
     }
     let size = element.size().and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0);
     let Some(size) = size else {
-        return Err(Error::unsupported(format!("elements of type {element} stored column by column")));
+        return Err(Error::unsupported(format!(
+            "an array of type {element} that is stored column by column"
+        )));
     };
     let shape: Vec<usize> = shape.iter().map(|&count| bound::addressable(count)).collect();
     let mut out = Vec::with_capacity(bytes.len());

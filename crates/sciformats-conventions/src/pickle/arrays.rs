@@ -67,15 +67,13 @@ pub(super) fn element(item: &Item) -> Result<Option<String>> {
             Ok(None)
         }
         // What a list contains is no name of it.
-        Item::List(_) => {
-            Err(Error::unsupported("an element that is a list in a pickle, which is never run,"))
-        }
+        Item::List(_) => Err(Error::unsupported("a list inside a pickle (pickles are never run)")),
         other => name(other).map(Some).ok_or_else(|| {
             let what = match other {
                 Item::Object(class, _) => format!("of the class {class}"),
                 _ => "of bytes that are no text".to_owned(),
             };
-            Error::unsupported(format!("an element {what} in a pickle, which is never run,"))
+            Error::unsupported(format!("an element {what} inside a pickle (pickles are never run)"))
         }),
     }
 }

@@ -240,7 +240,7 @@ impl Column {
         }
     }
 
-    /// Returns whether its dates are moments in UTC, which stand for moments in a time zone.
+    /// Returns whether its dates are stored in UTC but were given in a time zone.
     pub fn is_in_utc(&self) -> bool {
         match &self.cells {
             Cells::Variable(variable) | Cells::Masked(variable, _) => {

@@ -147,7 +147,7 @@ fn lists(values: &Column, ends: &Variable, (first, count): (u64, u64)) -> Result
     let before = u64::from(first > 0);
     let known = ends.read_slab(&rows(ends, (first - before, count.saturating_add(before)))?)?; // a bound: checked by the slab
     let Values::Plain { element, bytes, .. } = known else {
-        return Err(Error::unsupported("ends of lists that are no integers"));
+        return Err(Error::unsupported("a list whose end is not an integer"));
     };
     let mut places = Vec::new();
     if before == 0 {

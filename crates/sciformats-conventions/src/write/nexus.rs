@@ -133,8 +133,10 @@ impl NxData<'_> {
     ///
     /// [`Error::Usage`] if there is no signal yet, or if it has another number of values.
     pub fn errors<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
-        let (name, shape) =
-            self.signal.clone().ok_or_else(|| Error::usage("errors", "come after the signal"))?;
+        let (name, shape) = self
+            .signal
+            .clone()
+            .ok_or_else(|| Error::usage("errors", "need a signal, which has not been set"))?;
         self.array(&format!("{name}_errors"), &shape, values)?;
         Ok(self)
     }

@@ -20,7 +20,7 @@ use crate::repack;
 use crate::sink::{CHECKED, Rule, WriteOptions};
 use sciformats::{File, Result};
 
-/// The datasets that are sampled: the largest ones.
+/// The number of datasets that are sampled, the largest first.
 const SAMPLED: usize = 24;
 /// About how many bytes a filter takes in the structures of a dataset, and how many an index of chunks takes.
 const FILTER: f64 = 512.0;
@@ -28,7 +28,7 @@ const INDEX: f64 = 8192.0;
 /// The largest number of bytes of elements that a replay goes through; of larger datasets `all` is left out.
 const WHOLE: u64 = 512 << 20;
 
-/// What the rules look at, beside what the advice tells.
+/// The facts that the rules use and that are not part of the advice.
 pub(super) struct Look {
     pub(super) structures: Structures,
     pub(super) datasets: Vec<Known>,

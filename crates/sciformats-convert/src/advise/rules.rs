@@ -131,7 +131,7 @@ fn dataset(known: &Known, found: &mut Found, (least, most): (u64, u64)) {
         let advice = format!("`{}--filter-of {path}={filter}`", chunks.unwrap_or_default());
         found.add("filter", path, what, advice);
     }
-    // Rounding changes numbers, so it is told only where it gains much, and is no part of a plan.
+    // Rounding changes numbers. It is only mentioned if it gains much, and is never part of a plan.
     if let Some(Rounded { bits, candidate }) = &known.sampled.rounded {
         let same = |other: &&super::Candidate| other.filter == candidate.filter;
         let now = facts.candidates.iter().find(same).map_or(1.0, |other| other.ratio);

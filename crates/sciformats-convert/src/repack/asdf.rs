@@ -24,7 +24,8 @@ pub(super) fn rewrite(input: Input<'_>, output: &Path, options: &WriteOptions) -
     };
     if let (Some(name), true) = (document.other_files().into_iter().next(), input.is_moved(output)) {
         return Err(Error::unsupported(format!(
-            "repacking into another folder while arrays are in {name} beside it (`implode` copies them)"
+            "repacking a file into another folder while some of its arrays are in {name} beside it (`sciformats implode` makes \
+             one file of them)"
         )));
     }
     document.drop_unused_blocks();

@@ -77,7 +77,7 @@ fn copy(
     };
     interrupted()?;
     let Chunk { name, element, n, m, .. } = *chunk;
-    let size = chunk.size().ok_or_else(|| Error::unsupported(format!("elements of the type {element}")))?;
+    let size = chunk.size().ok_or_else(|| Error::unsupported(format!("an element of the type {element}")))?;
     let (writer, path) = to;
     if size <= gsd::SMALL && m > 0 {
         let bytes = reader.read_bytes(chunk, 0..n)?;

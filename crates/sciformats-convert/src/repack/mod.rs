@@ -166,7 +166,7 @@ fn anew(
             let plan = Plan::new(file, format, &convert::Options { select: select.to_vec(), cancel })?;
             match plan.losses().first() {
                 Some(loss) => {
-                    let problem = format!("repacking the file without a loss: {} {},", loss.path, loss.what);
+                    let problem = format!("repacking without a loss ({}: {})", loss.path, loss.what);
                     Err(Error::unsupported(problem))
                 }
                 None => plan.write(output, options).map(|()| Vec::new()),

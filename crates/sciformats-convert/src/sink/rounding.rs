@@ -45,16 +45,16 @@ impl Rounding {
     pub fn check(self) -> Result<()> {
         match self {
             Self::Bits(1..=52) | Self::Digits(1..=15) | Self::Information(1..=9999) => Ok(()),
-            Self::Bits(_) => Err(Error::usage("rounding", "keeps from 1 to 52 bits")),
-            Self::Digits(_) => Err(Error::usage("rounding", "keeps from 1 to 15 digits")),
+            Self::Bits(_) => Err(Error::usage("rounding", "must keep 1 to 52 bits")),
+            Self::Digits(_) => Err(Error::usage("rounding", "must keep 1 to 15 digits")),
             Self::Information(_) => {
-                Err(Error::usage("rounding", "keeps from 0.01 to 99.99 percent of the information"))
+                Err(Error::usage("rounding", "must keep 0.01 to 99.99 percent of the information"))
             }
         }
     }
 
-    /// Returns the largest relative error of a number. That of a share of the information is the one of a single bit, because it is not
-    /// known before a dataset is measured.
+    /// Returns the largest relative error of a number. For a share of the information it is that of one bit, because the
+    /// number of bits is only known after measuring.
     pub fn relative_error(self) -> f64 {
         match self {
             Self::Bits(bits) => 0.5f64.powi(i32::from(bits) + 1),

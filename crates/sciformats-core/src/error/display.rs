@@ -79,7 +79,7 @@ impl Error {
             Error::Misfit(misfit) => write!(f, "{misfit}"),
             Error::Usage { argument, problem } => write!(f, "{argument} {problem}"),
             Error::Internal { problem, at } => {
-                write!(f, "internal error: {problem} ({at}); nothing of it was written, please report it")
+                write!(f, "internal error: {problem} ({at}); nothing was written; please report this")
             }
         }
     }

@@ -46,7 +46,7 @@ pub(crate) fn put_all(datatype: &Datatype, items: &Item, to: &mut Encoder<'_>) -
 
 /// Appends one element.
 pub(crate) fn put(datatype: &Datatype, item: &Item, to: &mut Encoder<'_>) -> Result<()> {
-    let wrong = || Err(Error::usage("element", "does not have the form of its type"));
+    let wrong = || Err(Error::usage("element", "does not match its datatype"));
     match (&datatype.class, item) {
         (Class::VariableLength(VariableLength::String { .. }), Item::Bytes(bytes)) => to.text(bytes),
         (Class::VariableLength(VariableLength::Sequence(base)), Item::Bytes(bytes)) => {
@@ -114,7 +114,12 @@ pub(crate) fn put(datatype: &Datatype, item: &Item, to: &mut Encoder<'_>) -> Res
 /// Each block has the list of its first and the list of its last indices, and each point has one list. An empty list selects
 /// nothing, and the address 0 is a null reference.
 fn region(item: &Item) -> Result<RegionReference> {
-    let wrong = || Error::usage("reference to a region", "does not have the form of one");
+    let wrong = || {
+        Error::usage(
+            "reference to a region",
+            "must be the address of the dataset, its rank, and a list of blocks or points",
+        )
+    };
     let number = |item: &Item| match item {
         Item::Address(number) => Ok(*number),
         _ => Err(wrong()),

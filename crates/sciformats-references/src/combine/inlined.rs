@@ -116,7 +116,10 @@ pub(super) fn converted(
         }
         let numbers = file.numbers(array)?;
         if Some(numbers.len() as u64) != count {
-            return Err(format!("its numbers in {} are not as many as its shape says", file.piece.name));
+            return Err(format!(
+                "the number of its elements in {} does not match its shape",
+                file.piece.name
+            ));
         }
         let mut part = Vec::new();
         for number in marks.converted(numbers, convert)? {

@@ -116,7 +116,9 @@ impl NamePattern {
             || has('S') && !has('M')
             || has('M') && !has('H')
         {
-            return Err(wrong(format!("the parts of `{text}` are not one date")));
+            return Err(wrong(format!(
+                "the parts of `{text}` are not one date: %d needs %m, %M needs %H, %S needs %M, and %j excludes both %m and %d"
+            )));
         }
         if parts.iter().filter(|part| **part == Part::Any).count() > 8 {
             return Err(wrong(format!("`{text}` has more than 8 parts *")));
@@ -142,7 +144,7 @@ impl NamePattern {
             if !matched(&self.parts, &letters, &mut found) {
                 return Err(Error::usage(
                     "files",
-                    format!("have a name that does not fit to `{}`: {name}", self.text),
+                    format!("include {name}, which does not match `{}`", self.text),
                 ));
             }
             let value = match &units {
@@ -151,7 +153,7 @@ impl NamePattern {
             };
             let value = value.filter(|value: &f64| value.is_finite());
             values.push(value.ok_or_else(|| {
-                Error::usage("files", format!("have a name that tells no date or number: {name}"))
+                Error::usage("files", format!("include {name}, whose name tells neither a date nor a number"))
             })?);
         }
         Ok(Steps { values, units: dated.then(|| text.to_owned()) })

@@ -227,7 +227,7 @@ fn byte_array(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
 /// Counts of Parquet have 31 bits.
 fn small(count: usize) -> Result<u32> {
     let fits = i32::try_from(count).ok().and_then(|count| u32::try_from(count).ok());
-    fits.ok_or_else(|| Error::unsupported("more than 2 GiB in one table of references"))
+    fits.ok_or_else(|| Error::unsupported("a table of references of more than 2 GiB"))
 }
 
 #[cfg(feature = "zstd")]

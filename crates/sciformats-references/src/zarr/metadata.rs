@@ -14,7 +14,7 @@ use crate::bare;
 pub(super) struct Described {
     pub(super) shape: Vec<u64>,
     pub(super) element: ElementType,
-    /// The shape of what one file has: a chunk, or a shard.
+    /// The shape of the part that one file holds: a chunk or a shard.
     pub(super) file_shape: Vec<u64>,
     /// The shape of the chunks in a shard, and whether the index of a shard is at its end.
     pub(super) inner: Option<(Vec<u64>, bool)>,

@@ -48,7 +48,7 @@ impl Store {
         if !folder.join(METADATA).is_file() {
             let old = folder.join(".zgroup").is_file() || folder.join(".zarray").is_file();
             let what = if old { "a store of Zarr 2" } else { "a folder without zarr.json" };
-            return Err(Error::unsupported(format!("{what}; stores of Zarr 3 are read")));
+            return Err(Error::unsupported(format!("{what} (only stores of Zarr 3 can be read)")));
         }
         let mut nodes = Vec::new();
         walk(folder, "", 0, &mut nodes)?;
@@ -59,13 +59,13 @@ impl Store {
 
 fn walk(folder: &Path, path: &str, depth: usize, nodes: &mut Vec<Node>) -> Result<()> {
     if depth > DEEPEST {
-        return Err(Error::unsupported(format!("groups that are nested more than {DEEPEST} levels deep")));
+        return Err(Error::unsupported(format!("a group that is nested more than {DEEPEST} levels deep")));
     }
     let place = folder.join(METADATA);
     let size = fs::metadata(&place).map_err(|error| io("read", &place, error))?.len();
     if size > LARGEST_METADATA {
         return Err(Error::unsupported(format!(
-            "metadata of more than {LARGEST_METADATA} bytes in {}",
+            "a metadata file of more than {LARGEST_METADATA} bytes ({})",
             place.display()
         )));
     }
@@ -75,7 +75,7 @@ fn walk(folder: &Path, path: &str, depth: usize, nodes: &mut Vec<Node>) -> Resul
         Fault::new("text", FaultKind::Rule("is not JSON")).at("metadata of Zarr", at).in_file(&place, None)
     })?;
     if json.get("zarr_format").and_then(Value::as_u64) != Some(3) {
-        return Err(Error::unsupported(format!("{} that is not of version 3", place.display())));
+        return Err(Error::unsupported(format!("a version of Zarr other than 3 ({})", place.display())));
     }
     let attributes = json.get("attributes").and_then(Value::as_object).cloned().unwrap_or_default();
     let shown = if path.is_empty() { "/".to_owned() } else { path.to_owned() };

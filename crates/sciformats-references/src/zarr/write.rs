@@ -79,7 +79,9 @@ impl WriteOptions {
     fn codec(&self) -> Result<Option<Codec>> {
         let usual = if cfg!(feature = "zstd") { "zstd" } else { "gzip" };
         let level = |most: u32, usual: u32| match self.level {
-            Some(level) if level > most => Err(Error::usage("level", format!("is at most {most}"))),
+            Some(level) if level > most => {
+                Err(Error::usage("level", format!("is {level}, but at most {most} is possible")))
+            }
             level => Ok(level.unwrap_or(usual)),
         };
         Ok(match self.filter.as_deref().unwrap_or(usual) {
@@ -93,7 +95,7 @@ impl WriteOptions {
             other => {
                 return Err(Error::usage(
                     "filter",
-                    format!("is zstd, gzip, pcodec or none in a store of Zarr, and not {other}"),
+                    format!("{other} is unknown in a store of Zarr; choose none, gzip, zstd or pcodec"),
                 ));
             }
         })
@@ -252,7 +254,7 @@ impl Writer<'_> {
         let path = nested_path(self.file, &array.path);
         let id = self.file.resolve(path)?;
         let Object::Array(info) = self.file.source().object(id)? else {
-            return Err(Error::internal("an array is none any more"));
+            return Err(Error::internal("an array of the plan is no longer an array"));
         };
         let reading = Reading { file: self.file, id, info: &info, array };
         let sides = shards.unwrap_or(&array.chunk_shape);
@@ -296,7 +298,8 @@ impl Writer<'_> {
             let place = own.iter().zip(index).zip(grid.grid());
             let place: Option<Vec<u64>> =
                 place.map(|((own, shard), count)| shard.checked_mul(*count)?.checked_add(*own)).collect();
-            let place = place.ok_or_else(|| Error::unsupported("more chunks than 64 bits can count"))?;
+            let place = place
+                .ok_or_else(|| Error::unsupported("an array with more chunks than 64 bits can count"))?;
             self.options.go_on()?;
             let outside = place.iter().zip(inner).zip(&reading.array.shape);
             let outside = outside.clone().any(|((at, side), length)| at.saturating_mul(*side) >= *length); // a bound

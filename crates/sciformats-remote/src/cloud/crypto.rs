@@ -113,7 +113,7 @@ fn rsa(pem: &[u8]) -> object_store::Result<Box<dyn Signer>> {
     }
 
     if !crate::tls::has_vectors() {
-        return Err(unsupported("signatures by RSA on this processor"));
+        return Err(unsupported("signing with RSA on this processor"));
     }
     let key = match PrivateKeyDer::from_pem_slice(pem) {
         Ok(PrivateKeyDer::Pkcs8(key)) => SigningKey::from_pkcs8_der(key.secret_pkcs8_der()),
@@ -126,7 +126,7 @@ fn rsa(pem: &[u8]) -> object_store::Result<Box<dyn Signer>> {
 /// As above.
 #[cfg(not(all(feature = "gcs", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 fn rsa(_: &[u8]) -> object_store::Result<Box<dyn Signer>> {
-    Err(unsupported("signatures by RSA on this processor"))
+    Err(unsupported("signing with RSA on this processor"))
 }
 
 #[cfg(test)]

@@ -185,7 +185,7 @@ impl Work {
         let mappings = dataset.mappings()?;
         for mapping in &mappings {
             let Some((start, count)) = bounds(&mapping.target, dataset.shape()) else { continue };
-            // Nothing of a source that does not exist can be read, so that one element tells.
+            // A missing source has no readable element, so one element is enough to test.
             let one = first(&mapping.target).unwrap_or_else(|| start.clone());
             match read(&strict, &one, &vec![1; one.len()]) {
                 Ok(()) => found = bound::sum(found, 1),

@@ -47,7 +47,7 @@ impl Work {
         if wrong > 1 {
             return None;
         }
-        // The version and the sizes of fields, without which nothing tells where the checksum is.
+        // The version and the sizes of fields determine where the checksum is, so they are tried first.
         let mut found = Vec::new();
         for (at, &old) in head.iter().enumerate().skip(SIGNATURE.len()) {
             for bit in 0..8 {

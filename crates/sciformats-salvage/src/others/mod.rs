@@ -154,7 +154,7 @@ pub(crate) fn object(path: impl Into<String>, address: u64, kind: &'static str) 
     }
 }
 
-/// Notes a reason, and that not more than this is left.
+/// Lowers the state of an object to at most `state`, and adds the reason.
 pub(crate) fn spoil(report: &mut ObjectReport, state: State, why: impl Into<String>) {
     let why = why.into();
     report.state = report.state.max(state);

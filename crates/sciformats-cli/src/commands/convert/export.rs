@@ -348,7 +348,7 @@ fn unwritten(error: Error) -> io::Error {
     }
 }
 
-/// Writes the file, or to stdout, and returns its size, of which nothing is told if it is stdout.
+/// Writes the output, and returns its size, or `None` for stdout.
 fn write(
     output: &Path,
     target: Target,

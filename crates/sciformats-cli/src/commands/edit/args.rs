@@ -75,14 +75,14 @@ pub(super) enum Change {
         /// The new path
         to: String,
     },
-    /// Delete a link, and with the last link to an object the object
+    /// Delete a link; an object goes with its last link
     #[command(after_help = "Examples:\n  sciformats edit run.h5 delete /fields/old\n  \
                             sciformats edit run.h5 delete --recursive /scratch\n\n\
                             Later writes use the space of the object again. `sciformats repack` makes the file smaller.")]
     Delete {
         /// The path of the link
         path: String,
-        /// Delete also a group that has members, with all of them
+        /// Also delete a group that has members, with all of them
         #[arg(long, short)]
         recursive: bool,
     },

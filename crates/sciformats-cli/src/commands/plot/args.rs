@@ -51,7 +51,7 @@ pub(crate) struct Plot {
     /// The size of a picture in a file, in pixels
     #[arg(long, value_name = "WxH", default_value = "1000x700")]
     pub(super) size: Size,
-    /// Draw with so many times as many pixels in both directions, for print (png only)
+    /// Multiply the number of pixels in both directions by N, for print (png only)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     pub(super) scale: u32,
     /// Overwrite an existing file

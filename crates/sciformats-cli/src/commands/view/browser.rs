@@ -62,7 +62,7 @@ pub(super) struct Picture {
 pub(super) struct Places {
     pub(super) tree: Rect,
     pub(super) object: Rect,
-    /// The last row, which tells the keys.
+    /// The last row, which shows the keys.
     pub(super) last: u16,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Watch {
     /// The time between two looks at the file, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = parse_seconds)]
     interval: Duration,
-    /// End when the file has not changed for so many seconds [default: Ctrl-C ends it]
+    /// End after the file has not changed for this many seconds [default: Ctrl-C ends it]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     idle: Option<Duration>,
     /// Show the stored values instead of what they mean

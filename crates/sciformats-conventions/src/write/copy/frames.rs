@@ -55,7 +55,7 @@ pub(super) fn plan(data: &Dataset, copy: &mut NetCdfCopy, names: &mut Names) -> 
         count += 1;
     }
     if count > MOST {
-        return Err(sciformats::Error::unsupported(format!("{count} frames in one netCDF file")));
+        return Err(sciformats::Error::unsupported(format!("writing {count} frames into one netCDF file")));
     }
     let mut found: BTreeMap<String, Quantity> = BTreeMap::new();
     for (at, member) in source.listing(group.id())?.enumerate() {

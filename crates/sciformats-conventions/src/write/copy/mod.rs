@@ -94,7 +94,7 @@ enum Origin {
     Frames(Frames),
 }
 
-/// What of the elements is stored.
+/// Which part of the elements is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum As {
     Same,

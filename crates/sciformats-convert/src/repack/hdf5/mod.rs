@@ -351,7 +351,7 @@ struct Copy<'a> {
     matched: Vec<bool>,
     /// Whether each pattern selects an object.
     found: Vec<bool>,
-    /// The datasets that were rounded. What their attributes told of an earlier rounding holds no more.
+    /// The datasets that were rounded. Attributes that describe an earlier rounding are no longer true.
     rounded: HashSet<Address>,
 }
 

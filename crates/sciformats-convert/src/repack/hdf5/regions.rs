@@ -282,7 +282,7 @@ fn scatter((part, region): (&Slab, &Slab), size: usize, from: &[u8], out: &mut [
     })
 }
 
-/// Passes the bytes of each run: in the region, and in the box.
+/// Calls the function for each run, with its byte range in the region and in the box.
 fn each_run(
     slab: &Slab,
     size: usize,

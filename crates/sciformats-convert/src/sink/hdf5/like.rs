@@ -365,7 +365,7 @@ pub(super) fn put(
         let before = rest.len();
         one((stored, element), &mut rest, references, to)?;
         if rest.len() == before {
-            return Err(Error::usage("elements", "without bytes have no end"));
+            return Err(Error::usage("elements", "have a size of 0 bytes, so they cannot be counted"));
         }
     }
     Ok(())
@@ -413,7 +413,7 @@ fn one(
             let room = size.checked_sub(text.len()).ok_or_else(|| {
                 Error::usage(
                     "elements",
-                    format!("include a text of {} bytes, which has room for {size}", text.len()),
+                    format!("include a text of {} bytes, but its type has room for {size}", text.len()),
                 )
             })?;
             to.bytes(text);

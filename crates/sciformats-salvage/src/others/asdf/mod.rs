@@ -154,7 +154,7 @@ fn arrays(file: &Asdf, left: &[Left], mended: bool, notes: &mut Notes) -> BTreeS
     used
 }
 
-/// Says what is missing of an array by what is missing of its block.
+/// Marks the parts of an array that lie in missing parts of its block.
 fn of_block(report: &mut ObjectReport, array: &asdf_core::Array<'_>, left: &Left) {
     let (shape, description) = (array.shape(), array.description());
     let width = description.datatype.size().unwrap_or(1).max(1);

@@ -32,7 +32,7 @@ impl Pattern {
             }
             end = end.checked_add(entry.size()?)?;
         }
-        // Chunks without bytes have a place of their own in the order, which nothing tells.
+        // Nothing tells the place of a chunk without bytes in the order, so a frame with such chunks is no pattern.
         (chunks.len() == entries.len()).then_some(Self { chunks, size: end - start })
     }
 

@@ -320,7 +320,7 @@ impl Source for Adapter {
             range.map(|index| piece(index as u64, out)).collect()
         };
         let pieces = usize::try_from(frame.chunks())
-            .map_err(|_| Error::unsupported("more chunks than this machine can count"))?;
+            .map_err(|_| Error::unsupported("a frame with more chunks than this machine can count"))?;
         let largest = match frame.chunk_size() {
             ChunkSize::Fixed(size) => u64::from(size) + cframe::MAX_OVERHEAD as u64,
             // The pieces are read one by one.

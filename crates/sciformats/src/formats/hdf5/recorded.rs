@@ -18,7 +18,7 @@ use crate::pieces::Pieces;
 /// The number of bytes of elements that are read at once to find null texts.
 const AT_ONCE: u64 = 4 << 20;
 
-/// The number of null texts whose places are told one by one.
+/// How many null texts are listed one by one.
 const TOLD: usize = 16;
 
 /// The size of a page of a file that does not say it.
@@ -377,7 +377,7 @@ fn null_texts(dataset: &Dataset) -> Result<Option<Nulls>> {
     let (datatype, shape) = (dataset.datatype(), dataset.dataspace().extent());
     let (Some(shape), true) = (shape, has_texts(datatype)) else { return Ok(None) };
     match dataset.layout()? {
-        // The elements of others are told of there, and those that were never written are fill values.
+        // Virtual elements are reported with their own dataset, and elements that were never written are fill values.
         Layout::Virtual(_) | Layout::Contiguous { address: None } => return Ok(None),
         _ => {}
     }
