@@ -134,6 +134,18 @@ impl Dataset {
         Node::new(&self.tree, path)
     }
 
+    /// Returns whether a coordinate points north, which is upwards on a map: by its units, its standard name or its attribute
+    /// `axis`.
+    pub fn points_north(&self, coordinate: &Variable) -> bool {
+        let units = coordinate.units.as_deref().unwrap_or_default().to_ascii_lowercase();
+        let north = ["degrees_north", "degree_north", "degree_n", "degrees_n", "degreen", "degreesn"];
+        let name = coordinate.standard_name.as_deref().unwrap_or_default();
+        let axis = || self.node(coordinate.path()).ok()?.text("axis").ok()?;
+        north.contains(&units.as_str())
+            || matches!(name, "latitude" | "grid_latitude" | "projection_y_coordinate")
+            || axis().as_deref() == Some("Y")
+    }
+
     /// Returns an object whose id is known, and the path that led to it.
     pub fn known(&self, path: &str, id: ObjectId) -> Node {
         Node::known(&self.tree, path, id)

@@ -397,6 +397,16 @@ impl Variable {
         self.dimensions.iter().any(|dimension| dimension.name.is_some())
     }
 
+    /// Returns the path of the array that holds the coordinates along a dimension.
+    pub fn coordinates_path(&self, dimension: usize) -> Option<&str> {
+        let along = self.dimensions.get(dimension)?;
+        let own = along.path.as_deref().filter(|path| along.has_values && *path == self.path());
+        let mut coordinates = self.coordinates.iter();
+        let other =
+            coordinates.find(|other| other.role == Role::Dimension && other.dimension == Some(dimension));
+        own.or(other.map(|other| other.path.as_str()))
+    }
+
     /// Returns its name and dimensions: `tas(time: unlimited 730, lat: 72, lon: 144)`, or `u[3, 4]` if they
     /// have no names.
     pub fn signature(&self) -> String {

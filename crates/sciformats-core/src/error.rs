@@ -49,6 +49,20 @@ pub enum Blame {
     Elsewhere,
 }
 
+impl Blame {
+    /// Returns one word for it: `machine`, `file`, `program` for this library, `limit`, `caller`, or `missing` for another file.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Machine => "machine",
+            Self::File => "file",
+            Self::Library => "program",
+            Self::Limit => "limit",
+            Self::Caller => "caller",
+            Self::Elsewhere => "missing",
+        }
+    }
+}
+
 /// The reason why an operation failed. `Display` prints one line without a full stop. The line does not
 /// repeat the file and the object of the error, which most programs print anyway; `{error:#}` adds them, and
 /// [`path`](Self::path) and [`object`](Self::object) return them.

@@ -123,7 +123,11 @@ impl fmt::Display for FaultKind {
 }
 
 /// Formats a number in groups of three digits.
-fn grouped(number: u64) -> String {
+///
+/// ```
+/// assert_eq!(sciformats_core::fault::grouped(1_389_824), "1,389,824");
+/// ```
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

@@ -3,7 +3,7 @@
 use sciformats::{Range, Result, Slab};
 use sciformats_conventions::decoding::Decoding;
 use sciformats_conventions::time::Calendar;
-use sciformats_conventions::{Dataset, Meaning, Role, Values, Variable};
+use sciformats_conventions::{Meaning, Values};
 use serde_json::{Value, json};
 
 use crate::session::{Opened, Reply, Request};
@@ -30,7 +30,7 @@ pub(crate) fn along(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
             json!({ "kind": "numbers", "label": dimension.name, "units": spacing.units, "north": false });
         return Ok(Reply::with(&json, bytes));
     }
-    let Some(path) = path(&variable, axis) else { return none() };
+    let Some(path) = variable.coordinates_path(axis) else { return none() };
     let Ok(coordinate) = data.variable(path) else { return none() };
     if coordinate.shape() != [dimension.length] {
         return none();
@@ -38,7 +38,7 @@ pub(crate) fn along(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
     let range = Range::new(first, count).by(step);
     let values = coordinate.read_slab(&Slab::new(&[dimension.length], [range])?)?;
     let label = coordinate.long_name.clone().unwrap_or_else(|| coordinate.name.clone());
-    let north = points_north(data, &coordinate);
+    let north = data.points_north(&coordinate);
     if let (Values::Times(times), Decoding::Time { units, .. }) = (&values, &coordinate.decoding) {
         let calendar = units.calendar();
         let seconds = |time: &Option<sciformats_conventions::time::DateTime>| {
@@ -60,25 +60,4 @@ pub(crate) fn along(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
             Ok(json!({ "kind": "texts", "label": label, "texts": texts, "path": path }).into())
         }
     }
-}
-
-/// Returns the path of the array with the coordinates along a dimension.
-fn path(variable: &Variable, axis: usize) -> Option<&str> {
-    let dimension = variable.dimensions.get(axis)?;
-    let own = dimension.path.as_deref().filter(|path| dimension.has_values && *path == variable.path());
-    let of_dimension = |role: Role| role == Role::Dimension;
-    let mut coordinates = variable.coordinates.iter();
-    let other = coordinates.find(|other| of_dimension(other.role) && other.dimension == Some(axis));
-    own.or(other.map(|other| other.path.as_str()))
-}
-
-/// Returns whether coordinates point north, which is upwards on a map.
-fn points_north(data: &Dataset, coordinate: &Variable) -> bool {
-    let units = coordinate.units.as_deref().unwrap_or_default().to_ascii_lowercase();
-    let north = ["degrees_north", "degree_north", "degree_n", "degrees_n", "degreen", "degreesn"];
-    let name = coordinate.standard_name.as_deref().unwrap_or_default();
-    let axis = || data.node(coordinate.path()).ok()?.text("axis").ok()?;
-    north.contains(&units.as_str())
-        || matches!(name, "latitude" | "grid_latitude" | "projection_y_coordinate")
-        || axis().as_deref() == Some("Y")
 }

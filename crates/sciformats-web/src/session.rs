@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sciformats::options::Missing;
-use sciformats::{Blame, Error, External, File, Limits, OpenOptions, ReadAt, Result};
+use sciformats::{Error, External, File, Limits, OpenOptions, ReadAt, Result};
 use sciformats_conventions::Dataset;
 use sciformats_core::external::Lent;
 use sciformats_core::storage::{PlanOptions, Planned, Purpose};
@@ -341,20 +341,8 @@ fn done(reply: Reply) -> (u32, Answer) {
 }
 
 fn failed(error: &Error) -> (u32, Answer) {
-    let json = json!({ "error": error.to_string(), "blame": blame(error), "offset": error.offset() });
+    let json = json!({ "error": error.to_string(), "blame": error.blame().word(), "offset": error.offset() });
     (FAILED, Answer { json: json.to_string().into(), data: Vec::new() })
-}
-
-/// Returns one word for the cause of an error.
-pub(crate) fn blame(error: &Error) -> &'static str {
-    match error.blame() {
-        Blame::Machine => "machine",
-        Blame::File => "file",
-        Blame::Library => "program",
-        Blame::Limit => "limit",
-        Blame::Caller => "caller",
-        Blame::Elsewhere => "missing",
-    }
 }
 
 fn answered(file: &mut Opened, request: &Request<'_>) -> Result<Reply> {

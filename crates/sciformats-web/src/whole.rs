@@ -7,7 +7,7 @@ use sciformats_convert::verify;
 use serde_json::{Value, json};
 
 use crate::describe::clipped;
-use crate::session::{Opened, Reply, Request, blame};
+use crate::session::{Opened, Reply, Request};
 
 /// The number of structures that are listed.
 const STRUCTURES: u64 = 20_000;
@@ -59,7 +59,7 @@ pub(crate) fn verify(opened: &Opened) -> Result<Reply> {
     let summary = verify::verify(file, &mut |finding| {
         if faults.len() < FAULTS {
             let error = finding.error;
-            faults.push(json!({ "path": finding.path, "error": error.to_string(), "offset": error.offset(), "blame": blame(&error) }));
+            faults.push(json!({ "path": finding.path, "error": error.to_string(), "offset": error.offset(), "blame": error.blame().word() }));
         }
     });
     Ok(json!({

@@ -140,7 +140,7 @@ fn print(out: &mut impl Write, path: &Path, finding: &Finding, session: &Session
         if let Some(offset) = finding.error.offset() {
             object.value("offset", offset);
         }
-        object.value("blame", blame(&finding.error));
+        object.value("blame", finding.error.blame().word());
         object.value("error", error.as_str());
         return writeln!(out, "{}", object.finish());
     }
@@ -154,18 +154,6 @@ fn print(out: &mut impl Write, path: &Path, finding: &Finding, session: &Session
     let elsewhere = matches!(finding.error, Error::Missing { .. } | Error::Forbidden { .. });
     let style = if elsewhere { LINK } else { WRONG };
     writeln!(out, "{TITLE}{file}{TITLE:#}{space}{within}: {style}{error}{style:#}")
-}
-
-/// Returns one word for the cause of an error.
-fn blame(error: &Error) -> &'static str {
-    match error.blame() {
-        Blame::Machine => "machine",
-        Blame::File => "file",
-        Blame::Library => "program",
-        Blame::Limit => "limit",
-        Blame::Caller => "caller",
-        Blame::Elsewhere => "missing",
-    }
 }
 
 /// Prints the last line about a file: what was read and how many reads a limit forbade, or nothing if the file could not be

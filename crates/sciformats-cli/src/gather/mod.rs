@@ -19,7 +19,7 @@ use crate::figure::palette;
 use crate::figure::sample::{Bars, Cloud, Line, Mean, Statistics};
 use crate::figure::{Axis, Body, Figure};
 use crate::look;
-use crate::meaning::{Chosen, Thing, along, chosen};
+use crate::meaning::{Chosen, Thing, chosen};
 
 /// The number of lines that can be told apart in one picture.
 pub(crate) const LINES: u64 = 7;
@@ -112,7 +112,7 @@ impl<'a> Subject<'a> {
         let few = (2..=3).contains(&columns.count) && length == Some(columns.count) && points.count > 3;
         let variable = self.thing.variable();
         let known = |axis: &SelectedAxis| {
-            variable.is_some_and(|variable| along::path(variable, axis.dimension).is_some())
+            variable.is_some_and(|variable| variable.coordinates_path(axis.dimension).is_some())
         };
         let spaced = |axis: &SelectedAxis| {
             let dimension = variable.and_then(|variable| variable.dimensions.get(axis.dimension));
@@ -282,13 +282,22 @@ impl<'a> Subject<'a> {
                 next += 1;
             }
         })?;
+        Ok(self.figure_of_lines(lines, (&dimension, ends), self.values_label()))
+    }
+
+    /// Returns the figure of lines along a dimension, whose coordinates begin and end with `ends`.
+    fn figure_of_lines(
+        &self,
+        lines: Vec<Line>,
+        (dimension, ends): (&Dimension, (f64, f64)),
+        label: impl Into<String>,
+    ) -> Figure {
         let range = lines.iter().map(Line::range);
         let (low, high) = range.fold((f64::INFINITY, f64::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)));
         let left_out = lines.iter().map(|line| line.left_out).sum();
-        let x = Axis { dates: dimension.dates, ..Axis::new(safe_label(&dimension), ends.0, ends.1) };
+        let x = Axis { dates: dimension.dates, ..Axis::new(safe_label(dimension), ends.0, ends.1) };
         let x = if ends.0 > ends.1 { x } else { x.widened() };
-        let y = Axis::new(self.values_label(), low, high).widened();
-        Ok(self.finish((x, y), Body::Lines(lines), left_out))
+        self.finish((x, Axis::new(label, low, high).widened()), Body::Lines(lines), left_out)
     }
 
     fn image(
@@ -352,12 +361,7 @@ impl<'a> Subject<'a> {
             }
             start = bound::sum(start, columns.first().map_or(0, Vec::len) as u64);
         })?;
-        let range = lines.iter().map(Line::range);
-        let (low, high) = range.fold((f64::INFINITY, f64::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let left_out = lines.iter().map(|line| line.left_out).sum();
-        let x = Axis { dates: dimension.dates, ..Axis::new(safe_label(&dimension), ends.0, ends.1) };
-        let x = if ends.0 > ends.1 { x } else { x.widened() };
-        let figure = self.finish((x, Axis::new("", low, high).widened()), Body::Lines(lines), left_out);
+        let figure = self.figure_of_lines(lines, (&dimension, ends), "");
         Ok(Figure { title: self.plain_title(), ..figure })
     }
 

@@ -13,6 +13,7 @@ use unicode_width::UnicodeWidthStr;
 
 pub(crate) use escaped::Escaped;
 pub(crate) use progress::Progress;
+pub(crate) use sciformats_core::fault::grouped;
 pub(crate) use table::{Align, Cell, Table};
 
 /// Names of groups.
@@ -76,19 +77,6 @@ pub(crate) fn size(bytes: u64) -> String {
         unit = larger;
     }
     if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
-}
-
-/// Formats a number with its digits in groups of three.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Tells how much of a file is left, and the next step.
@@ -191,8 +179,6 @@ mod tests {
 
     #[test]
     fn counts_shapes_and_clips() {
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(grouped(999), "999");
         assert_eq!(count(1, "group"), "1 group");
         assert_eq!(count(2000, "group"), "2,000 groups");
         assert_eq!(shape(Some(&[3, 4])), "3 × 4");

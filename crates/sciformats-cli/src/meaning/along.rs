@@ -3,7 +3,7 @@
 use sciformats::{Datum, Decoder, ElementType, Range, Result, Slab};
 use sciformats_conventions::decoding::Decoding;
 use sciformats_conventions::time::{Calendar, DateTime};
-use sciformats_conventions::{Dataset, Role, Spacing, Values, Variable};
+use sciformats_conventions::{Dataset, Spacing, Values, Variable};
 
 /// More coordinates than these are not read.
 const MOST: u64 = 4 << 20;
@@ -45,30 +45,6 @@ pub(crate) struct Coordinates {
 /// What is added to the name of a dimension whose coordinates are the middles of cells.
 pub(crate) const MIDDLES: &str = "middle";
 
-/// Returns the path of the array that holds the coordinates of a dimension.
-pub(crate) fn path(variable: &Variable, axis: usize) -> Option<&str> {
-    let dimension = variable.dimensions.get(axis)?;
-    let own = dimension.path.as_deref().filter(|path| dimension.has_values && *path == variable.path());
-    let of_dimension = |role: Role| role == Role::Dimension;
-    let mut coordinates = variable.coordinates.iter();
-    let other = coordinates.find(|other| of_dimension(other.role) && other.dimension == Some(axis));
-    own.or(other.map(|other| other.path.as_str()))
-}
-
-/// Returns whether a coordinate points north, or upwards on a map.
-fn points_north(data: &Dataset, coordinate: &Variable) -> bool {
-    let units = coordinate.units.as_deref().unwrap_or_default().to_ascii_lowercase();
-    let north = matches!(
-        units.as_str(),
-        "degrees_north" | "degree_north" | "degree_n" | "degrees_n" | "degreen" | "degreesn"
-    );
-    let name = coordinate.standard_name.as_deref().unwrap_or_default();
-    let axis = || data.node(coordinate.path()).ok()?.text("axis").ok()?;
-    north
-        || matches!(name, "latitude" | "grid_latitude" | "projection_y_coordinate")
-        || axis().as_deref() == Some("Y")
-}
-
 /// Returns the coordinates of some indices of a dimension of a variable; `None` if there is no array of them, or one of
 /// another length. An array that is longer by one contains the edges of cells.
 ///
@@ -80,7 +56,8 @@ pub(crate) fn coordinates(
     (variable, axis): (&Variable, usize),
     range: Range,
 ) -> Result<Option<Coordinates>> {
-    let (Some(dimension), Some(path)) = (variable.dimensions.get(axis), path(variable, axis)) else {
+    let (Some(dimension), Some(path)) = (variable.dimensions.get(axis), variable.coordinates_path(axis))
+    else {
         return Ok(None);
     };
     let of = data.variable(path)?;
@@ -151,7 +128,7 @@ pub(crate) fn along(data: &Dataset, variable: &Variable, axis: usize, range: Ran
         let units = spacing.units.clone();
         return Ok(Some(Along { label, units, north: false, places, cells: None }));
     }
-    let Some(path) = path(variable, axis) else { return Ok(None) };
+    let Some(path) = variable.coordinates_path(axis) else { return Ok(None) };
     // What is wrong with the array of coordinates is reported where that array is shown.
     if data.variable(path).is_err() {
         return Ok(None);
@@ -182,7 +159,7 @@ pub(crate) fn along(data: &Dataset, variable: &Variable, axis: usize, range: Ran
     if edges.is_some() {
         label = format!("{label}, {MIDDLES}");
     }
-    Ok(Some(Along { label, units, north: points_north(data, &of), places, cells }))
+    Ok(Some(Along { label, units, north: data.points_north(&of), places, cells }))
 }
 
 /// Returns integers of which none is missing, if some of them would be rounded as numbers.

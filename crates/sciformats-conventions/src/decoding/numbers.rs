@@ -185,7 +185,7 @@ impl Kernel<'_> {
     fn all<T: Stored>(&mut self, bytes: &[u8], missing: impl Fn(T) -> bool) -> Result<()> {
         // A factor of 1 and an offset of -0 do not change a value, so they stand for missing ones.
         let (scale, offset) = (self.numbers.scale, self.numbers.offset);
-        match self.numbers.to {
+        match &self.numbers.to {
             Some(ElementType::F32) => {
                 let scale = scale.map_or(1.0, |number| number as f32);
                 let offset = offset.map_or(-0.0, |number| number as f32);
@@ -201,7 +201,8 @@ impl Kernel<'_> {
                     *place = if missing(stored) { f64::NAN } else { value }.to_le_bytes();
                 }
             }
-            _ => return Err(Error::unsupported(format!("a decoded value of type {}", self.numbers.to))),
+            Some(other) => return Err(Error::unsupported(format!("a decoded value of type {other}"))),
+            None => return Err(Error::internal("numbers without a decoded type are decoded")),
         }
         Ok(())
     }

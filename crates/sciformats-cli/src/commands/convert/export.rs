@@ -187,8 +187,9 @@ fn of_one_shape(data: &Dataset, paths: Vec<String>, explicit: bool) -> Result<Ve
     // Coordinates are columns beside the variables that they belong to.
     let is_coordinate = |path: &str| {
         let named = |other: &Variable| !explicit && other.coordinates.iter().any(|known| known.path == *path);
-        let along =
-            |other: &Variable| (0..other.dimensions.len()).any(|axis| along::path(other, axis) == Some(path));
+        let along = |other: &Variable| {
+            (0..other.dimensions.len()).any(|axis| other.coordinates_path(axis) == Some(path))
+        };
         let own = |other: &(String, Variable)| other.0 == path && along(&other.1);
         variables.iter().any(|other| named(&other.1) || own(other) || (explicit && along(&other.1)))
     };
@@ -560,7 +561,7 @@ fn coordinates(
     }
     let Some(found) = along::coordinates(data, (variable, axis), Range::all(length))? else {
         // Coordinates that do not belong to each index must not seem to be the indices.
-        let name = match (name, along::path(variable, axis)) {
+        let name = match (name, variable.coordinates_path(axis)) {
             (Some(name), Some(_)) => format!("{name} (index)"),
             (name, _) => name.unwrap_or_else(unnamed),
         };

@@ -393,7 +393,7 @@ impl Layout {
 
 /// Returns whether rows have coordinates that are not their own values.
 fn has_places(variable: Option<&Variable>) -> bool {
-    variable.is_some_and(|variable| along::path(variable, 0).is_some_and(|path| path != variable.path()))
+    variable.is_some_and(|variable| variable.coordinates_path(0).is_some_and(|path| path != variable.path()))
 }
 
 /// Returns the coordinates of rows as text; none if they are not there yet.
