@@ -262,6 +262,8 @@ def netcdf(path):
         file["label"][0:1] = np.array(["a"], dtype=object)
         rows = file.createVLType(np.int32, "rows")
         file.createVariable("ragged", rows, ("x",))[0] = np.arange(3, dtype="i4")
+        # By now the library has written the attribute with references to dimensions, so that this one comes after it.
+        file["t"].long_name = "set after the values"
     return path
 
 

@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use hdf5_pure::filters::Filters;
 use hdf5_pure::options::{Bound, FileSpace};
-use hdf5_pure::structure::{Layout, Mapping, Regular, Selection};
+use hdf5_pure::structure::{CreationOrder, CreationProperties, Layout, Mapping, Regular, Selection};
 use hdf5_pure::values::{Committed, Encoder};
 use hdf5_pure::{CreateOptions, Datatype, Name, ObjectId, Value, Writer};
 use sciformats::{Error, hdf5_pure};
 use sciformats_convert::compare::{Options, What, compare};
-use sciformats_convert::repack::{rewrite, rewrite_selected};
+use sciformats_convert::repack::{CopyOptions, copy, rewrite, rewrite_selected};
 use sciformats_convert::sink::WriteOptions;
 
 fn repacked(input: &Path, output: &Path, options: &WriteOptions) -> sciformats::Result<()> {
@@ -124,6 +124,40 @@ fn references_to_objects_that_are_left_out_are_losses() {
     let new = hdf5_pure::File::open(&to).unwrap();
     let links: Vec<Option<hdf5_pure::Address>> = new.dataset("both").unwrap().read().unwrap();
     assert_eq!(links, [Some(new.dataset("kept").unwrap().address()), None]);
+}
+
+#[test]
+fn attributes_keep_their_order_beside_references() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("a.h5"), folder.path().join("new.h5"));
+    let mut file = Writer::create(&from).unwrap();
+    let made = file.dataset("d").write(&[1]).unwrap();
+    let mut properties = CreationProperties::default();
+    properties.header_version = 2;
+    properties.attribute_order = CreationOrder::Indexed;
+    file.creation_properties(made, &properties).unwrap();
+    let root = file.root().id();
+    let place = file.reference(root).unwrap();
+    file.attribute(made, "first", 1).unwrap();
+    file.attribute(made, "refers", place).unwrap();
+    file.attribute(made, "b", 2).unwrap();
+    file.attribute(made, "a", 3).unwrap();
+    file.finish().unwrap();
+    repacked(&from, &to, &WriteOptions::default()).unwrap();
+    assert_eq!(different(&from, &to), [] as [&str; 0]);
+    let order = |name: &str| {
+        let mut attributes = hdf5_pure::File::open(&to).unwrap().dataset(name).unwrap().attributes().unwrap();
+        attributes.sort_by_key(|attribute| attribute.creation_order());
+        attributes.iter().map(|attribute| attribute.name().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(order("d"), ["first", "refers", "b", "a"]);
+
+    // An object that is copied into another file keeps it, too.
+    let mut editor = hdf5_pure::Editor::open(&to).unwrap();
+    let source = hdf5_pure::File::open(&from).unwrap();
+    copy(&source.object("d").unwrap(), (&mut editor, "/e"), CopyOptions::default()).unwrap();
+    editor.commit().unwrap();
+    assert_eq!(order("e"), ["first", "refers", "b", "a"]);
 }
 
 /// An attribute whose dataspace may grow.

@@ -341,6 +341,7 @@ struct Copy<'a> {
     objects: HashMap<Address, ObjectId>,
     /// Datasets that refer to objects; they are written when all objects exist.
     arrays: Vec<(ObjectId, Dataset)>,
+    /// Attributes that refer to objects, and those after them.
     attributes: Vec<(ObjectId, Address, Attribute)>,
     /// Groups that only lead to selected objects.
     ways: HashSet<Address>,
@@ -516,8 +517,11 @@ impl Copy<'_> {
     fn belongings(&mut self, address: Address, id: ObjectId) -> Result<()> {
         let mut attributes = self.job.source.attributes_at(address)?;
         attributes.sort_by_key(Attribute::creation_order);
+        // What follows an attribute with references waits with it, so that the order of attributes stays.
+        let mut waits = false;
         for attribute in attributes {
-            if Stored::new(self.job.source, attribute.datatype()?)?.refers() {
+            waits = waits || Stored::new(self.job.source, attribute.datatype()?)?.refers();
+            if waits {
                 self.attributes.push((id, address, attribute));
             } else {
                 self.attribute((id, address), &attribute, &References::new())?;

@@ -249,8 +249,11 @@ impl Copy<'_> {
         let file = self.file(source)?.clone();
         let mut attributes = file.attributes_at(address)?;
         attributes.sort_by_key(Attribute::creation_order);
+        // What follows an attribute with references waits with it, so that the order of attributes stays.
+        let mut waits = false;
         for attribute in attributes {
-            if Stored::new(&file, attribute.datatype()?)?.refers() {
+            waits = waits || Stored::new(&file, attribute.datatype()?)?.refers();
+            if waits {
                 self.attributes.push((source, id, attribute));
             } else {
                 self.attribute(source, id, &attribute, &Places::default())?;
