@@ -217,13 +217,16 @@ impl HistoryEntry {
     /// # Errors
     /// `Malformed` if the description is missing, or if the time or the software is invalid.
     pub fn from_node(tree: &Tree, node: NodeId) -> Result<Self> {
+        let wrong = || {
+            let kind = FaultKind::Rule("is not a date or time");
+            Fault::new("time", kind).at("history entry", tree.node(node).offset)
+        };
         let time = match tree.child(node, "time").map(|time| tree.value(time)).transpose()?.flatten() {
             Some(Value::Timestamp(time)) => Some(time),
             None | Some(Value::Null) => None,
-            Some(_) => {
-                let kind = FaultKind::Rule("is not a date or time");
-                return Err(Fault::new("time", kind).at("history entry", tree.node(node).offset));
-            }
+            // The schema says that the time is a string.
+            Some(Value::Str(text)) => Some(Timestamp::parse(&text).ok_or_else(wrong)?),
+            Some(_) => return Err(wrong()),
         };
         let software = match tree.child(node, "software") {
             None => Vec::new(),

@@ -11,7 +11,7 @@ use crate::description::describe;
 use crate::recorded::Recorded;
 use hdf5_pure::options::{Bound, Durability};
 use hdf5_pure::storage::ReadAt;
-use hdf5_pure::{CreateOptions, Error, File, Result, Writer};
+use hdf5_pure::{CreateOptions, EditOptions, Editor, Error, File, Result, Writer};
 use sciformats_core::WriteAt;
 use sciformats_core::commit::kill::example;
 use sciformats_core::commit::replay::{Cuts, every_cut};
@@ -81,6 +81,28 @@ fn a_full_disk_is_an_error_at_every_size() {
         );
     }
     println!("crash matrix: hdf5: files created: 60 full disks");
+}
+
+#[test]
+fn an_editor_whose_disk_is_full_says_so_each_time() {
+    let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+    file.dataset("kept").write(&[1]).unwrap();
+    let bytes = file.into_bytes().unwrap();
+    let capacity = bytes.len() as u64 + 1000;
+    let disk = Box::new(Full { bytes, capacity });
+    let mut editor = Editor::in_storage(disk, &EditOptions::default()).unwrap();
+    for i in 0..1000 {
+        if editor.group(&format!("g{i}")).is_err() {
+            break;
+        }
+    }
+    for _ in 0..3 {
+        let error = editor.commit().unwrap_err();
+        assert!(
+            matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::StorageFull),
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -262,3 +262,24 @@ fn texts_of_gsd_are_texts_elsewhere_and_again() {
     assert!(losses.is_empty(), "{losses:?}");
     assert_eq!(array.array("/").unwrap().read::<String>().unwrap(), ["heated"]);
 }
+
+#[test]
+fn who_wrote_an_asdf_file_stays_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut document = asdf_core::Document::new();
+    document.add_history(&asdf_core::HistoryEntry::now("dark subtracted")).unwrap();
+    let original = folder.path().join("a.asdf");
+    document.save(&original).unwrap();
+    let (hdf5, _) = through(
+        &Arc::new(sciformats::open(&original).unwrap()),
+        Format::Hdf5,
+        &[],
+        &folder.path().join("a.h5"),
+    );
+    let back = folder.path().join("back.asdf");
+    through(&hdf5, Format::Asdf, &[], &back);
+    // The package asdf refuses a file in which these entries are arrays.
+    let file = asdf_core::Asdf::open(&back).unwrap();
+    assert_eq!(file.library().unwrap(), asdf_core::Asdf::open(&original).unwrap().library().unwrap());
+    assert_eq!(file.history().unwrap()[0].description, "dark subtracted");
+}

@@ -52,6 +52,22 @@ pub struct Time {
 }
 
 impl Timestamp {
+    /// Parses `2001-12-14`, `2001-12-14T21:59:43.1Z`, `2001-12-14 21:59:43 +05:30` and similar forms; `None` if the text has none of
+    /// them, or if the day or the time does not exist.
+    ///
+    /// ```
+    /// use asdf_core::yaml::Timestamp;
+    ///
+    /// assert_eq!(Timestamp::parse("2001-12-14").map(|day| day.day), Some(14));
+    /// assert!(Timestamp::parse("2001-02-30").is_none());
+    /// ```
+    pub fn parse(text: &str) -> Option<Self> {
+        match read(text) {
+            Reading::Yes(stamp) => Some(stamp),
+            Reading::Impossible | Reading::No => None,
+        }
+    }
+
     /// Returns the point in time that is this many seconds after the beginning of 1970, in UTC; `None` after the year 9999.
     ///
     /// ```

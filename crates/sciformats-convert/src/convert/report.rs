@@ -138,6 +138,8 @@ pub enum Remark {
     MemberAsAttribute,
     /// A scalar becomes an array without dimensions.
     ScalarAsArray,
+    /// An array of one text about the writer or the history of an ASDF file becomes a text of the tree.
+    TextInTree,
     /// Truth values have another type.
     TruthValues,
     /// A name is escaped.
@@ -162,6 +164,9 @@ impl Remark {
             }
             Self::MemberAsAttribute => "members `x@name` become attributes",
             Self::ScalarAsArray => "scalars become arrays without dimensions",
+            Self::TextInTree => {
+                "arrays of one text about the writer and the history of the file become texts of the tree"
+            }
             Self::TruthValues => "truth values are an enumeration in HDF5 and `bool` in other formats",
             Self::Escaped => "names are escaped",
             Self::ArrayAsDimensions => "elements that are arrays become further dimensions",

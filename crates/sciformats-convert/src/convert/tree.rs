@@ -4,13 +4,17 @@ use super::plan::{Builder, had_members_for_attributes};
 use super::table::{Body, Link};
 use super::{METADATA, Remark, scalar, split, within};
 use sciformats::memory::{MemoryArray, texts};
-use sciformats::model::{ArrayInfo, ElementType, Name, Object, ObjectId};
+use sciformats::model::{ArrayInfo, Datum, Decoder, ElementType, Name, Object, ObjectId, Value};
 use sciformats::walk::{Entry, Found};
 use sciformats::{Format, Result};
 
 /// Attributes of at least this size stay members, because not every version of every format can hold them as
 /// attributes.
 const LARGE: usize = 32 << 10;
+
+/// Where an ASDF tree tells which program wrote the file, and what was done to it. The standard wants texts of the tree there, and
+/// the package `asdf` refuses to open a file with arrays of one text, which they are after a way through another format.
+const PROVENANCE: [&str; 2] = ["/asdf_library/", "/history/"];
 
 pub(super) fn begin(builder: &mut Builder) {
     builder.view.table.add(Body::Group);
@@ -81,7 +85,14 @@ pub(super) fn one(builder: &mut Builder, entry: Entry, is_first: bool) {
                 if path == "/" {
                     builder.remark(Remark::Moved);
                 }
-                let Some(body) = builder.array(&path, id, &info) else { return };
+                let body = match provenance(builder, &path, (id, &info)) {
+                    Some(text) => {
+                        builder.remark(Remark::TextInTree);
+                        Some(Body::Value(Box::new(text)))
+                    }
+                    None => builder.array(&path, id, &info),
+                };
+                let Some(body) = body else { return };
                 if put(builder, (&path, place), body) {
                     attributes(builder, (place, false), (&path, id));
                 }
@@ -99,6 +110,20 @@ pub(super) fn one(builder: &mut Builder, entry: Entry, is_first: bool) {
         }
         other => builder.leave_out(&path, &other),
     }
+}
+
+/// Returns an array of one text as a text of the tree, if the target is an ASDF file that wants it so.
+fn provenance(builder: &Builder, path: &str, (id, info): (ObjectId, &ArrayInfo)) -> Option<Value> {
+    let is_text = info.element == ElementType::Text && info.shape.as_deref() == Some(&[]);
+    let is_there = PROVENANCE.iter().any(|start| path.starts_with(start));
+    if builder.rules.format != Format::Asdf || !is_text || !is_there {
+        return None;
+    }
+    let array = whole(builder, id)?;
+    let Datum::Text(text) = Decoder::new(&array.info.element, &array.bytes).next()?.ok()? else {
+        return None;
+    };
+    Some(Value::Text(std::str::from_utf8(text).ok()?.to_owned()))
 }
 
 /// Handles scalars and committed datatypes.

@@ -73,8 +73,9 @@ pub struct Editor {
     pub(crate) tree: Tree,
     path: Option<Box<Path>>,
     options: OpenOptions,
-    /// Whether writing the pending changes has failed. They are incomplete then and must not be committed.
-    failed: bool,
+    /// Why writing the pending changes has failed. They are incomplete then and must not be committed, so that every later
+    /// operation returns this error again.
+    failure: Option<Error>,
 }
 
 impl std::fmt::Debug for Editor {
@@ -223,7 +224,7 @@ impl Editor {
             tree: Tree::edit(session, settings)?,
             path: path.map(Into::into),
             options: options.reading.clone(),
-            failed: false,
+            failure: None,
         })
     }
 
@@ -626,17 +627,11 @@ impl Editor {
 
     /// Writes everything that is still in memory to the place where the commit expects it.
     fn settle(&mut self) -> Result<()> {
-        if self.failed {
-            return Err(Error::usage(
-                "editor",
-                "cannot be used after an operation failed half way: open the file again",
-            ));
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
         }
-        self.failed = true;
         let settled = self.tree.settle();
-        self.tree.within(None, settled)?;
-        self.failed = false;
-        Ok(())
+        self.tree.within(None, settled).inspect_err(|error| self.failure = Some(error.clone()))
     }
 
     /// Opens the file with all pending changes for reading. What it shows is no longer consistent once the editor makes

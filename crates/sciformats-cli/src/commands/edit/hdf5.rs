@@ -188,7 +188,7 @@ fn existing(editor: &mut Editor, path: &str, name: &str) -> Result<Option<Existi
             _ => return Ok(Some(Existing::Other("of a committed datatype without a path".into()))),
         },
     };
-    Ok(Some(Existing::of(attribute.datatype()?, committed)))
+    Ok(Some(Existing::of(attribute.datatype()?, committed, attribute.raw()?)))
 }
 
 /// Returns the number of members of a group that a hard link leads to, if there are any.

@@ -78,6 +78,8 @@ pub(super) enum Existing {
 pub(super) struct Kept {
     datatype: Datatype,
     committed: Option<ObjectId>,
+    /// Whether a text takes all of its bytes, without a NUL at its end. The library of netCDF writes all texts like that.
+    fills: bool,
 }
 
 impl Kept {
@@ -101,8 +103,9 @@ impl Kept {
             return Some("is not ASCII".into());
         }
         let (padding, size) = room?;
-        // A text that ends with a NUL in its last byte has that room less.
-        let most = u64::from(size) - u64::from(padding == Padding::NullTerminated && size > 0);
+        // The NUL that ends a text takes one byte of the room.
+        let ends = padding == Padding::NullTerminated && size > 0 && !self.fills;
+        let most = u64::from(size) - u64::from(ends);
         match text.len() as u64 {
             len if len > most => Some(format!("has {len} bytes, but there is room for {most}")),
             _ if padding == Padding::SpacePadded && text.ends_with(' ') => {
@@ -114,7 +117,10 @@ impl Kept {
 }
 
 impl Existing {
-    pub(super) fn of(datatype: &Datatype, committed: Option<ObjectId>) -> Self {
+    /// Returns the type of an attribute with these stored bytes.
+    pub(super) fn of(datatype: &Datatype, committed: Option<ObjectId>, raw: &[u8]) -> Self {
+        let size = usize::try_from(datatype.size).unwrap_or(usize::MAX); // a bound: no attribute is as large
+        let fills = raw.chunks_exact(size.max(1)).any(|text| text.last() != Some(&0));
         let element = datatype.element_type();
         let is = |float: Datatype| [float.class.clone(), float.big_endian().class].contains(&datatype.class);
         let kind = match (&element, &datatype.class) {
@@ -140,7 +146,7 @@ impl Existing {
             _ => None,
         };
         match (kind, element) {
-            (Some(kind), _) => Self::Known(kind, Kept { datatype: datatype.clone(), committed }),
+            (Some(kind), _) => Self::Known(kind, Kept { datatype: datatype.clone(), committed, fills }),
             (None, Ok(other)) => Self::Other(format!("{other:?}")),
             (None, Err(error)) => Self::Other(error.to_string()),
         }
@@ -514,7 +520,7 @@ mod tests {
 
     #[test]
     fn an_attribute_keeps_its_type() {
-        let of = |datatype: &Datatype| Existing::of(datatype, None);
+        let of = |datatype: &Datatype| Existing::of(datatype, None, &[]);
         let short = of(&Datatype::integer(true, 2).big_endian());
         assert_eq!(parsed("7", None, Some(&short)), Ok((Kind::Int16, Some(vec![]))));
         assert!(parsed("70000", None, Some(&short)).unwrap_err().contains("--type"));
@@ -524,6 +530,16 @@ mod tests {
         let fixed = of(&Datatype::fixed_string(4));
         assert_eq!(parsed("2024", None, Some(&fixed)), Ok((Kind::Fixed, Some(vec![]))));
         assert!(parsed("20240", None, Some(&fixed)).unwrap_err().contains("there is room for 4"));
+        let mut ended = Datatype::fixed_string(1);
+        ended.class = Class::String { padding: Padding::NullTerminated, charset: CharacterSet::Ascii };
+        for (raw, room) in [(b"K", true), (b"\0", false)] {
+            let existing = Existing::of(&ended, None, raw);
+            assert_eq!(
+                parsed("C", None, Some(&existing)).is_ok(),
+                room,
+                "a NUL takes room where there was one"
+            );
+        }
         assert!(matches!(of(&bool::datatype()), Existing::Known(Kind::Bool, _)));
         assert!(matches!(of(&Datatype::string()), Existing::Known(Kind::Text, _)));
         assert!(matches!(of(&Datatype::float32().big_endian()), Existing::Known(Kind::Float32, _)));
@@ -534,7 +550,7 @@ mod tests {
     fn only_the_bits_of_a_number_change() {
         // Class 0 of version 1, signed and big-endian, 4 bytes, of which 12 bits from bit 5 on count; ones fill the bits above.
         let datatype = Datatype::from_bytes(&[0x10, 0x0d, 0, 0, 4, 0, 0, 0, 5, 0, 12, 0]).unwrap();
-        let existing = Existing::of(&datatype, None);
+        let existing = Existing::of(&datatype, None, &[]);
         let stored = |text: &str| match Typed::parse(text, None, Some(&existing)).map(|typed| typed.elements)
         {
             Ok(Elements::Numbers(bytes)) => Ok(bytes),
