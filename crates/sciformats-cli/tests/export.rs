@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fs;
 
-use common::{Program, cells, climate};
+use crate::common::{Program, cells, climate};
 use serde_json::Value as Json;
 
 fn program() -> (tempfile::TempDir, Program) {
@@ -223,8 +221,8 @@ fn netcdf_from_other_formats() {
 #[test]
 fn a_hyphen_is_stdin_and_stdout() {
     let dir = tempfile::tempdir().unwrap();
-    common::climate(&dir.path().join("climate.nc"));
-    common::spiral(&dir.path().join("spiral.h5"));
+    crate::common::climate(&dir.path().join("climate.nc"));
+    crate::common::spiral(&dir.path().join("spiral.h5"));
     let program = Program::at(dir.path());
     let before = fs::read_dir(dir.path()).unwrap().count();
     let out = |args: &[&str]| {

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::Program;
+use crate::common::Program;
 use sciformats::Slab;
 use sciformats::hdf5_pure::Writer;
 use serde_json::Value as Json;

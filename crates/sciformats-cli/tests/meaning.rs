@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{Program, cells, climate};
+use crate::common::{Program, cells, climate};
 use serde_json::Value as Json;
 
 /// A folder with both files, and the program in it.

@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use common::{Program, fixtures};
+use crate::common::{Program, fixtures};
 use serde_json::Value as Json;
 
 fn program() -> Command {
@@ -32,7 +30,7 @@ fn stderr(status: i32, args: &[&str]) -> String {
 
 fn raw_array(folder: &Path, name: &str, dims: &[u64], values: &[f64]) -> PathBuf {
     let path = folder.join(name);
-    common::raw_array(&path, dims, values);
+    crate::common::raw_array(&path, dims, values);
     path
 }
 

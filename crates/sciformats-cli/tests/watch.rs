@@ -3,15 +3,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::{Program, climate};
+use crate::common::{Program, climate};
 use sciformats::hdf5_pure::Writer;
 use sciformats::hdf5_pure::swmr::SwmrWriter;
 use sciformats::{gsd_rs, rawarray};
@@ -159,7 +157,7 @@ fn meaning_and_statistics_of_wide_rows() {
     assert!(lines[3].contains("4 rows; waiting"), "{tas}");
     // Programs get every row, unless they ask for fewer.
     let many: Vec<f64> = (0..25).map(f64::from).collect();
-    common::raw_array(&dir.path().join("many.ra"), &[25], &many);
+    crate::common::raw_array(&dir.path().join("many.ra"), &[25], &many);
     for (args, rows) in [(&["--csv"][..], 25), (&["--json"], 25), (&["--csv", "-n", "3"], 3)] {
         let args = [&["watch", "many.ra", "--idle", "0.05", "--interval", "0.05"], args].concat();
         let printed = program.stdout(0, &args);
