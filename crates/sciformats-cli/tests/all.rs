@@ -3,6 +3,8 @@
 //! Beside it are those that edit files in place, in programs of their own: a process that another thread is about to replace
 //! by the program has inherited what is open, such as the lock of a file, or the script that is to be the editor.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 mod convert;
