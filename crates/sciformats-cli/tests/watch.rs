@@ -185,3 +185,25 @@ fn what_cannot_be_watched() {
         assert!(error.contains(why), "{args:?}: {error}");
     }
 }
+
+#[test]
+fn middles_of_edges_are_called_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = Writer::create(dir.path().join("h.h5")).unwrap();
+    file.dataset("entry/h/n").write(&[3i32, 4]).unwrap();
+    file.dataset("entry/h/e").write(&[0.0, 1.0, 4.0]).unwrap();
+    let mut root = file.root();
+    let mut entry = root.group("entry").unwrap();
+    entry.attribute("NX_class", "NXentry").unwrap();
+    let mut group = entry.group("h").unwrap();
+    group.attribute("NX_class", "NXdata").unwrap();
+    group.attribute("signal", "n").unwrap();
+    group.attribute("axes", ["e"]).unwrap();
+    file.finish().unwrap();
+    let program = Program::at(dir.path());
+    let args = ["watch", "h.h5", "/entry/h/n", "--idle", "0.05", "--interval", "0.05"];
+    let text = program.stdout(0, &args);
+    assert!(text.contains("e middle") && text.contains("2.5"), "{text}");
+    let lines = program.stdout(0, &[&args[..], &["--json"]].concat());
+    assert!(lines.contains(r#"{"row":1,"middle":"2.5","value":4}"#), "{lines}");
+}

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use sciformats::walk::{Found, breadth_first};
-use sciformats::{ElementType, Error, Object, Result};
+use sciformats::{ArrayInfo, ElementType, Error, File, Object, ObjectId, Result, Slab};
 use sciformats_conventions::{Dataset, Variable};
 
 use super::json::JsonObject;
@@ -107,9 +107,14 @@ pub(super) fn run(args: &Stats, session: &Session) -> Outcome {
 
 fn one_object(args: &Stats, session: &Session) -> Outcome {
     let path = &args.object.file;
-    let file = session.open(path)?;
+    // Fill values in place of elements that are elsewhere would be counted like others.
+    let file = session.open_whole(path)?;
     let id = file.resolve(&args.object.path).map_err(|error| Failure::within(path, &file, &error))?;
-    let group = matches!(file.source().object(id), Ok(Object::Group));
+    let object = file.source().object(id);
+    if let Ok(Object::Array(info)) = &object {
+        unknown(&file, id, info).map_err(|error| Failure::of(path, &error))?;
+    }
+    let group = matches!(object, Ok(Object::Group));
     let data = Dataset::new(file);
     let data = if args.raw { data.raw() } else { data };
     let view = if args.raw { View::Stored } else { View::Numbers };
@@ -245,10 +250,21 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
     let root = file.resolve(group).map_err(|error| Failure::of(path, &error))?;
     let mut paths = Vec::new();
     let _ = breadth_first(file.source(), (group, root), file.limits(), &mut |entry| {
-        if let Found::Object(_, Object::Array(info)) = &entry.what
-            && info.elements().is_some_and(|count| count > 0)
-        {
-            paths.push(entry.path.clone());
+        match &entry.what {
+            Found::Object(id, Object::Array(info)) if info.elements().is_some() => {
+                let unknown = unknown(file, *id, info).err();
+                if unknown.is_some() || info.elements() != Some(0) {
+                    paths.push((entry.path.clone(), unknown));
+                }
+            }
+            Found::Object(id, Object::Group) if view != View::Stored => {
+                let node = data.known(&entry.path, *id);
+                // A group with these attributes stands for an array whose elements are all the same.
+                if ["value", "shape"].iter().all(|name| node.has(name).unwrap_or(false)) {
+                    paths.push((entry.path.clone(), None));
+                }
+            }
+            _ => {}
         }
         ControlFlow::Continue(())
     });
@@ -259,8 +275,8 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
     let heads = ["", "min", "max", "mean", "deviation", "missing", "units"];
     let mut headed = false;
     let mut answer = Answer::Yes;
-    for object in paths {
-        let found = one(data, (&object, view), session);
+    for (object, unknown) in paths {
+        let found = unknown.map_or_else(|| one(data, (&object, view), session), Err);
         let row = match found {
             Ok(None) => continue,
             Ok(Some(told)) if session.json => {
@@ -291,6 +307,14 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
     }
     out.flush()?;
     Ok(answer)
+}
+
+/// Fails if an array seems to have no elements because its length is that of sources which cannot be asked.
+fn unknown(file: &File, id: ObjectId, info: &ArrayInfo) -> Result<()> {
+    match info.shape.as_deref().filter(|shape| shape.contains(&0)) {
+        Some(shape) => file.source().read(id, &Slab::all(shape)?, &mut Vec::new()),
+        None => Ok(()),
+    }
 }
 
 /// Returns the statistics of an array of numbers without quantiles; `None` if it holds something else.
