@@ -144,11 +144,16 @@ impl Context<'_> {
         }
         let mut from = From::new(self, &select.from)?;
         let scope = from.scope.clone();
+        let items = items(select, &scope)?;
+        let named: Vec<(String, Expr)> = items
+            .iter()
+            .filter(|item| item.column.is_none())
+            .map(|item| (item.name.clone(), item.of.clone()))
+            .collect();
         let conditions = match &select.selection {
-            Some(condition) => Compiler::new(&scope, None).expr(condition)?.conditions(),
+            Some(condition) => Compiler::new(&scope, None).with_outputs(&named).expr(condition)?.conditions(),
             None => Vec::new(),
         };
-        let items = items(select, &scope)?;
         let keys = grouped_by(select, &items, &scope)?;
         let aggregates = |of: &Expr| has_aggregate(of, 0);
         let is_grouped = !keys.is_empty()
@@ -166,7 +171,7 @@ impl Context<'_> {
             });
         }
         let having = match &select.having {
-            Some(of) => Some(Compiler::new(&scope, Some(&mut groups)).expr(of)?),
+            Some(of) => Some(Compiler::new(&scope, Some(&mut groups)).with_outputs(&named).expr(of)?),
             None => None,
         };
         let distinct = match &select.distinct {
@@ -512,7 +517,8 @@ fn united(left: Rows, right: Rows) -> Result<Rows> {
             let (name, one, other) = (one.name(), one.data_type(), other.data_type());
             Error::usage("sql", format!("unites {one} and {other} in the column {name}"))
         })?;
-        Ok(one.as_ref().clone().with_data_type(kind).with_nullable(true))
+        // Two lists of categories have no common order.
+        Ok(one.as_ref().clone().with_data_type(kind).with_nullable(true).with_dict_is_ordered(false))
     });
     let schema = Arc::new(Schema::new(both.collect::<Result<Vec<_>>>()?));
     let out = Arc::clone(&schema);
@@ -645,11 +651,14 @@ fn projected(rows: Rows, outputs: Vec<Ex>, names: Vec<String>) -> Result<Rows> {
     let mut fields = Vec::new();
     for (of, name) in outputs.iter().zip(names) {
         let kind = of.array(&empty)?.data_type().clone();
-        let metadata = match of {
-            Ex::Column(at) => rows.schema.fields().get(*at).map(|field| field.metadata().clone()),
-            _ => None,
-        };
-        fields.push(Field::new(name, kind, true).with_metadata(metadata.unwrap_or_default()));
+        let mut field = Field::new(name, kind, true);
+        if let Ex::Column(at) = of
+            && let Some(from) = rows.schema.fields().get(*at)
+        {
+            field = field.with_metadata(from.metadata().clone());
+            field = field.with_dict_is_ordered(from.dict_is_ordered().unwrap_or_default());
+        }
+        fields.push(field);
     }
     let schema = Arc::new(Schema::new(fields));
     let out = Arc::clone(&schema);
