@@ -11,7 +11,8 @@ use sqlparser::ast::{JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, T
 use super::Held;
 use super::compile::{Compiler, Merged, Named, Scope, shallow, unsupported};
 use super::expr::Ex;
-use super::run::{Context, Rows};
+use super::query::Context;
+use super::rows::Rows;
 use super::sort::{collected, joined, taken};
 use super::vector::Value;
 use crate::csv::of_arrow;
