@@ -453,6 +453,22 @@ fn values_for_programs_send_no_commands_to_the_terminal() {
 }
 
 #[test]
+fn statistics_of_dates_are_dates() {
+    let (_dir, program) = program();
+    let text = words(&program.stdout(0, &["stats", "climate.nc", "/time"]));
+    for line in
+        ["min 2001-07-01", "max 2001-07-04", "mean 2001-07-02T12:00:00", "deviation 1.118033988749895 days"]
+    {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let text = words(&program.stdout(0, &["stats", "climate.nc"]));
+    assert!(text.contains("/time 2001-07-01 2001-07-04"), "{text}");
+    let json: Json =
+        serde_json::from_str(&program.stdout(0, &["stats", "--json", "climate.nc", "/time"])).unwrap();
+    assert!(json["min"].is_number() && json["dates"]["max"] == "2001-07-04", "{json}");
+}
+
+#[test]
 fn statistics_of_all_arrays_include_those_of_one_value() {
     let dir = tempfile::tempdir().unwrap();
     let mut file = sciformats::hdf5_pure::Writer::create(dir.path().join("p.h5")).unwrap();
