@@ -12,6 +12,7 @@ mod cut_while_read;
 mod every_file;
 mod export;
 mod external;
+mod inside;
 mod interrupt;
 mod meaning;
 mod plot;
