@@ -114,7 +114,7 @@ fn fixed_point(fixed: &FixedPoint, size: u32) -> String {
     let word = if fixed.signed { "int" } else { "uint" };
     let ones = [(fixed.low_padding, "below"), (fixed.high_padding, "above")];
     let bits = bits(size, fixed.bit_offset, fixed.precision, &ones);
-    format!("{word}{}{}{bits}", u64::from(size).saturating_mul(8), byte_order(fixed.order))
+    format!("{word}{}{}{bits}", bound::product(u64::from(size), 8), byte_order(fixed.order))
 }
 
 fn bit_field(field: &BitField, size: u32) -> String {
