@@ -124,7 +124,7 @@ fn has_rust(page: &str) -> bool {
 /// print is written), and Python with the wheel, if `cargo xtask wheel` has installed it.
 fn examples(renew: bool) -> Result {
     let mut sessions = cargo();
-    sessions.args(["test", "--package", "sciformats-cli", "--test", "readme"]);
+    sessions.args(["test", "--package", "sciformats-cli", "--test", "all", "readme::"]);
     if renew {
         sessions.env("SCIFORMATS_RENEW", "1");
     }

@@ -251,7 +251,8 @@ impl Batches {
         for (of, none) in chosen.iter().zip(Table::read_undecoded(&chosen, (0, 0))?) {
             let kind = decode::data_type(of, &none).map_err(|error| error_of(of, error))?;
             let index = table.index.iter().any(|index| std::ptr::eq(index, *of));
-            fields.push(Field::new(&of.name, kind.clone(), true).with_metadata(metadata(of, index)?));
+            let field = Field::new(&of.name, kind.clone(), true).with_metadata(metadata(of, index)?);
+            fields.push(field.with_dict_is_ordered(decode::is_ordered(&none)));
             columns.push(((*of).clone(), kind));
         }
         let tests = tests(table, options, &chosen)?;
@@ -316,6 +317,9 @@ impl Batches {
             return None;
         }
         if let Some(cuts) = self.cuts.take() {
+            if let Err(error) = self.plan.sound() {
+                return Some(Err(error));
+            }
             let plan = Arc::clone(&self.plan);
             let several = cuts.clone().nth(1).is_some();
             let threads = if several { self.threads } else { 1 };
@@ -417,6 +421,13 @@ fn is_nan(value: &dyn Array) -> bool {
 }
 
 impl Plan {
+    /// Checks once what reading the rows does not.
+    fn sound(&self) -> Result<()> {
+        let read =
+            self.columns.iter().map(|(column, _)| column).chain(self.tests.iter().map(|test| &test.column));
+        read.into_iter().try_for_each(|of| of.sound().map_err(|error| error_of(of, error)))
+    }
+
     /// Reads a batch; `None` if no row satisfies the conditions.
     fn read(&self, rows: Range<u64>) -> Result<Option<RecordBatch>> {
         let count = rows.end.saturating_sub(rows.start); // a bound: no row is before the first

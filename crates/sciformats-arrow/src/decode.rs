@@ -51,6 +51,16 @@ pub(crate) fn data_type(column: &Column, none: &Undecoded) -> Result<DataType> {
     Ok(kind)
 }
 
+/// Returns whether the values of a column, of which no rows were read, are categories whose order means something.
+pub(crate) fn is_ordered(none: &Undecoded) -> bool {
+    match none {
+        Undecoded::Stored { decoding: Decoding::Categories { ordered, .. }, .. }
+        | Undecoded::Decoded(Values::Categories { ordered, .. }) => *ordered,
+        Undecoded::Spread { of, .. } => is_ordered(of),
+        _ => false,
+    }
+}
+
 fn stored_type(element: &ElementType, decoding: &Decoding) -> Result<DataType> {
     Ok(match decoding {
         Decoding::Stored => Builder::new(element)?.data_type(),

@@ -12,7 +12,8 @@ use crate::decode;
 /// Returns the table at a path. An array is a table with one column, after those of its coordinates if it has one
 /// dimension; and so is a group of arrays of one length with a column for each. An array with several dimensions, one of
 /// which has coordinates, is a table with a row for each element: the coordinates, and then the value. Several such
-/// arrays over one grid are one table, if the path is that of their group, or if it is a list like `/tas,pr`.
+/// arrays over one grid are one table, if the path is that of their group, or if it is a list like `/tas,pr`. Coordinates that are
+/// the edges of cells are two columns, such as `energy_low` and `energy_high`.
 ///
 /// # Errors
 ///
@@ -35,7 +36,7 @@ pub fn table(data: &Dataset, path: &str) -> Result<Table> {
                 _ => vec![*variable],
             }
         }
-        Some(Meaning::Variable(variable)) if is_grid(&variable) => {
+        Some(Meaning::Variable(variable)) if is_grid(&variable) || has_edges(data, &variable)? => {
             return over_grid(data, path, vec![*variable]);
         }
         Some(Meaning::Variable(variable)) if !variable.shape().is_empty() => {
@@ -43,7 +44,12 @@ pub fn table(data: &Dataset, path: &str) -> Result<Table> {
         }
         None if data.node(path)?.kind()? == Kind::Group => {
             let variables = data.variables(path)?;
-            let values = of_grids(&variables);
+            let mut values = of_grids(&variables);
+            if values.is_empty() {
+                for variable in &variables {
+                    values.extend(has_edges(data, variable)?.then(|| variable.clone()));
+                }
+            }
             if !values.is_empty() && !are_rows(&variables, &values) {
                 return over_grid(data, path, values);
             }
@@ -110,6 +116,27 @@ fn complete(data: &Dataset, path: &str, table: &Table) -> Result<()> {
 fn is_grid(variable: &Variable) -> bool {
     let dimensions = &variable.dimensions;
     dimensions.len() > 1 && dimensions.iter().any(|of| of.path.is_some() || of.spacing.is_some())
+}
+
+/// Returns whether a variable has one dimension, and its coordinates are the edges of cells.
+fn has_edges(data: &Dataset, variable: &Variable) -> Result<bool> {
+    let [_] = variable.dimensions.as_slice() else { return Ok(false) };
+    for (path, axis) in described(variable) {
+        if let (Some(Meaning::Variable(of)), Some(axis)) = (data.meaning(path)?, axis)
+            && are_edges(variable, &of, axis)
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns whether a coordinate has the edges of the cells along a dimension. Until all variables along an unlimited dimension have
+/// been written, some are shorter than its coordinates.
+fn are_edges(variable: &Variable, coordinate: &Variable, axis: usize) -> bool {
+    let &[edges] = coordinate.shape().as_slice() else { return false };
+    let of = variable.dimensions.get(axis).filter(|dimension| !dimension.unlimited);
+    of.is_some_and(|dimension| dimension.length.checked_add(1) == Some(edges))
 }
 
 /// Returns whether a variable describes another one.
@@ -196,7 +223,8 @@ fn described(variable: &Variable) -> Vec<(&str, Option<usize>)> {
 fn axes(variable: &Variable, coordinate: &Variable, axis: Option<usize>) -> Option<Vec<usize>> {
     let length = |axis: usize| variable.dimensions.get(axis).map(|dimension| dimension.length);
     if let (Some(axis), [own]) = (axis, coordinate.shape().as_slice()) {
-        return (length(axis) == Some(*own)).then(|| vec![axis]);
+        let fits = length(axis) == Some(*own) || are_edges(variable, coordinate, axis);
+        return fits.then(|| vec![axis]);
     }
     let mut axes: Vec<usize> = Vec::new();
     for of in &coordinate.dimensions {

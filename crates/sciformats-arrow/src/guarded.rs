@@ -45,6 +45,38 @@ pub(crate) fn damaged(what: &'static str) -> Error {
     Fault::from(FaultKind::Rule("contradicts itself")).at(what, 0)
 }
 
+/// Returns the error of a library that reads files of a format: one about the file, unless the library says that it lacks something.
+pub(crate) fn of_reading(what: &'static str, error: ArrowError) -> Error {
+    match error {
+        ArrowError::ExternalError(_) | ArrowError::NotYetImplemented(_) => of_arrow(error),
+        ArrowError::IoError(_, source) => of_io(what, source),
+        other => of_text(what, &other.to_string()),
+    }
+}
+
+/// As [`of_reading`], for an error of reading the bytes.
+pub(crate) fn of_io(what: &'static str, source: std::io::Error) -> Error {
+    use sciformats_core::{Fault, FaultKind};
+    match source.kind() {
+        std::io::ErrorKind::UnexpectedEof => Fault::from(FaultKind::Truncated).at(what, 0),
+        _ => Error::io("read", source),
+    }
+}
+
+/// As [`of_reading`], for what the library says of a file.
+pub(crate) fn of_text(what: &'static str, text: &str) -> Error {
+    use sciformats_core::{Fault, FaultKind};
+    /// What a library says of a file that it would read if it were another version, or built otherwise.
+    const LACKS: [&str; 5] = ["nyi", "not yet implemented", "not implemented", "support", "feature"];
+    let small = text.to_lowercase();
+    if LACKS.iter().any(|word| small.contains(word)) {
+        return Error::unsupported(text.to_owned());
+    }
+    let encoding = ["utf-8", "utf8"].iter().any(|word| small.contains(word));
+    let kind = if encoding { FaultKind::Encoding } else { FaultKind::Rule("contradicts itself") };
+    Fault::from(kind).at(what, 0)
+}
+
 /// The part of a stream that options select.
 pub(crate) struct Part<R> {
     from: R,
@@ -90,7 +122,10 @@ impl<R: RecordBatchReader> Part<R> {
             if self.left == 0 {
                 return Ok(None);
             }
-            let Some(mut batch) = guarded(self.what, || self.from.next().transpose().map_err(of_arrow))?
+            let Some(mut batch) = guarded(self.what, || {
+                let batch = self.from.next().transpose();
+                batch.map_err(|error| of_reading(self.what, error))
+            })?
             else {
                 return Ok(None);
             };

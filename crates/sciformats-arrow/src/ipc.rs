@@ -9,7 +9,7 @@ use sciformats_conventions::sciformats::{Error, Result};
 
 use crate::Options;
 use crate::csv::of_arrow;
-use crate::guarded::{Part, Reader, guarded};
+use crate::guarded::{Part, Reader, guarded, of_reading};
 
 /// The bytes with which the file format begins.
 const MAGIC: &[u8; 6] = b"ARROW1";
@@ -50,14 +50,15 @@ fn written(error: arrow_schema::ArrowError) -> Error {
 /// of Arrow.
 pub fn read_ipc(mut file: impl Read + Seek + Send + 'static, options: &Options) -> Result<Reader> {
     let io = |error| Error::io("read", error);
+    let damage = |error| of_reading(WHAT, error);
     let mut magic = Vec::new();
     (&mut file).take(MAGIC.len() as u64).read_to_end(&mut magic).map_err(io)?;
     file.seek(SeekFrom::Start(0)).map_err(io)?;
     let file = BufReader::with_capacity(1 << 18, file);
     if magic == MAGIC {
-        let reader = guarded(WHAT, || FileReader::try_new(file, None).map_err(of_arrow))?;
+        let reader = guarded(WHAT, || FileReader::try_new(file, None).map_err(damage))?;
         return Ok(Box::new(Part::new(reader, WHAT, options)?));
     }
-    let reader = guarded(WHAT, || StreamReader::try_new(file, None).map_err(of_arrow))?;
+    let reader = guarded(WHAT, || StreamReader::try_new(file, None).map_err(damage))?;
     Ok(Box::new(Part::new(reader, WHAT, options)?))
 }

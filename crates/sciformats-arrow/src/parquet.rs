@@ -24,7 +24,7 @@ use sciformats_conventions::sciformats::{Error, Result};
 use crate::Options;
 use crate::batches::BATCH;
 use crate::csv::of_arrow;
-use crate::guarded::{Part, Reader, guarded};
+use crate::guarded::{Part, Reader, guarded, of_io, of_text};
 
 /// What an error about such a file names.
 const WHAT: &str = "file of Parquet";
@@ -94,9 +94,13 @@ fn of_parquet(error: ParquetError) -> Error {
 
 /// Returns the error of reading a file.
 fn of_reading(error: ParquetError) -> Error {
-    match of_parquet(error) {
-        Error::Io { source, path, offset, .. } => Error::Io { action: "read", source, path, offset },
-        other => other,
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {
+            Ok(source) => of_io(WHAT, *source),
+            Err(inner) => of_text(WHAT, &inner.to_string()),
+        },
+        ParquetError::EOF(_) => of_io(WHAT, std::io::ErrorKind::UnexpectedEof.into()),
+        other => of_text(WHAT, &other.to_string()),
     }
 }
 

@@ -134,6 +134,7 @@ fn cells() -> Dataset {
     tree.array(obs, "count", array::<f32>(&[4], &[0.5, 1.5, f32::NAN, 3.5]));
     let kind = tree.group(obs, "kind");
     tree.attribute(kind, "encoding-type", texts(&[], &["categorical"]));
+    tree.attribute(kind, "ordered", array::<u8>(&[], &[1]));
     tree.array(kind, "codes", array::<i8>(&[4], &[0, 1, -1, 0]));
     tree.array(kind, "categories", texts(&[2], &["T", "B cell"]));
     let few = tree.group(obs, "few");
@@ -148,6 +149,7 @@ fn frames_have_an_index_categories_and_missing_values() {
     let reader = Batches::open(&cells(), "/obs", &Options::default().with_batch_rows(3)).unwrap();
     let schema = reader.schema();
     assert_eq!(schema.field(0).metadata().get("index").map(String::as_str), Some("true"));
+    assert_eq!(schema.field(1).dict_is_ordered(), Some(true));
     let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>().unwrap();
     assert_eq!(batches.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [3, 1]);
     let column = |name: &str| Arc::clone(batches[0].column_by_name(name).unwrap());

@@ -446,3 +446,39 @@ fn dates_of_milliseconds_are_moments_in_parquet() {
 fn sciformats_arrow_concat(batches: &[RecordBatch]) -> RecordBatch {
     arrow_select::concat::concat_batches(&batches[0].schema(), batches).unwrap()
 }
+
+#[cfg(all(feature = "parquet", feature = "ipc"))]
+#[test]
+fn damage_is_not_a_lack_of_support() {
+    use sciformats_arrow::arrow_array::{LargeStringArray, RecordBatchIterator};
+    use sciformats_arrow::arrow_schema::ArrowError;
+    use sciformats_arrow::{write_ipc, write_parquet};
+    let folder = Folder::new("damaged");
+    let names: sciformats_arrow::arrow_array::ArrayRef =
+        Arc::new(LargeStringArray::from(vec!["qwertz", "other"]));
+    let batch = RecordBatch::try_from_iter([("name", names)]).unwrap();
+    let table = || RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
+    let mut arrow = Vec::new();
+    write_ipc(table(), &mut arrow).unwrap();
+    let mut parquet = Vec::new();
+    write_parquet(table(), &mut parquet, &Default::default()).unwrap();
+    let at = arrow.windows(6).position(|part| part == b"qwertz").unwrap();
+    let mut wrong = arrow.clone();
+    wrong[at] = 0xff;
+    let ends = |bytes: &[u8]| bytes[..bytes.len() / 2].to_vec();
+    for (name, bytes) in
+        [("text.arrow", wrong), ("ends.arrow", ends(&arrow)), ("ends.parquet", ends(&parquet))]
+    {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let read = open_file(&path, None, &opener()).and_then(|table| {
+            let batches = table.scan(&Options::default())?;
+            let batches = batches.collect::<std::result::Result<Vec<_>, _>>();
+            batches.map_err(|error| match error {
+                ArrowError::ExternalError(inner) => *inner.downcast::<Error>().unwrap(),
+                other => panic!("{other}"),
+            })
+        });
+        assert!(matches!(read, Err(Error::Malformed { .. })), "{name}: {read:?}");
+    }
+}

@@ -468,3 +468,38 @@ fn conditions_on_coordinates_select_what_is_read() {
     let options = with(vec![("lat", Less, Scalar::from(-10))]).with_rows(0..70);
     assert_eq!(numbers(&all(&data, "/tas", &options), "tas").len(), 28);
 }
+
+#[test]
+fn edges_of_cells_are_two_columns() {
+    let mut tree = Memory::new(Format::Hdf5);
+    let root = tree.root();
+    let entry = tree.group(root, "entry");
+    tree.attribute(entry, "NX_class", texts(&[], &["NXentry"]));
+    let data = tree.group(entry, "h");
+    tree.attribute(data, "NX_class", texts(&[], &["NXdata"]));
+    tree.attribute(data, "signal", texts(&[], &["n"]));
+    tree.attribute(data, "axes", texts(&[1], &["e"]));
+    tree.array(data, "n", array::<f64>(&[3], &[5.0, 6.0, 7.0]));
+    tree.array(data, "e", array::<f64>(&[4], &[0.0, 1.0, 2.0, 4.0]));
+    let grid = tree.group(entry, "g");
+    tree.attribute(grid, "NX_class", texts(&[], &["NXdata"]));
+    tree.attribute(grid, "signal", texts(&[], &["n"]));
+    tree.attribute(grid, "axes", texts(&[2], &["x", "y"]));
+    tree.array(grid, "n", array::<f64>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]));
+    tree.array(grid, "x", array::<f64>(&[2], &[0.0, 1.0]));
+    tree.array(grid, "y", array::<f64>(&[3], &[0.0, 10.0, 30.0]));
+    let data = Dataset::new(File::from(tree));
+    for path in ["/entry/h", "/entry/h/n"] {
+        let found = all(&data, path, &Options::default());
+        let names: Vec<&str> =
+            found[0].schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
+        assert_eq!(names, ["e_low", "e_high", "n"], "{path}");
+        assert_eq!(numbers(&found, "e_low"), [0.0, 1.0, 2.0]);
+        assert_eq!(numbers(&found, "e_high"), [1.0, 2.0, 4.0]);
+    }
+    let found = all(&data, "/entry/g/n", &Options::default());
+    assert_eq!(numbers(&found, "y_high"), [10.0, 30.0, 10.0, 30.0]);
+    let inside = Predicate::new("y_high", Comparison::Greater, Scalar::from(20));
+    let found = all(&data, "/entry/g/n", &Options::default().with_filter(inside));
+    assert_eq!((numbers(&found, "n"), numbers(&found, "y_low")), (vec![2.0, 4.0], vec![10.0, 10.0]));
+}

@@ -262,7 +262,6 @@ fn what_is_wrong_is_named() {
         ("SELECT * EXCLUDE (name) FROM names", "EXCLUDE"),
         ("SELECT names.* REPLACE (1 AS name) FROM names", "REPLACE"),
         ("SELECT pair FROM nested ORDER BY pair", "FixedSizeList"),
-        ("SELECT 1 FROM names AS a, names AS b RIGHT JOIN wide ON true", "CROSS JOIN"),
         ("SELECT name FROM names WHERE kind IN (SELECT kind FROM names)", "SQL"),
     ] {
         let error = refused(text);
@@ -277,6 +276,38 @@ fn what_is_wrong_is_named() {
     for terms in [1_000, 5_000] {
         let endless = format!("SELECT 1{}", " + 1".repeat(terms));
         assert!(matches!(refused(&endless), Error::Usage { .. }));
+    }
+}
+
+#[test]
+fn tables_after_a_comma_are_joined_first() {
+    let found = rows(
+        "SELECT t.id, b.kind, c.kind FROM t , names AS b RIGHT JOIN names AS c ON b.name = 'third' \
+         AND c.kind = 'd' WHERE t.id < 3 ORDER BY 1, 3",
+    );
+    let expected = ["1 null \"a\"", "1 null \"c\"", "1 \"c\" \"d\""];
+    assert_eq!(found[..3], expected);
+    assert_eq!(found.len(), 6);
+    let found =
+        rows("SELECT kind, name FROM wide, \"run.h5:/t\" AS t FULL JOIN names USING (kind) WHERE id IS NULL");
+    assert_eq!(found, ["\"d\" \"none\""]);
+}
+
+#[test]
+fn names_of_the_result() {
+    let found = rows("SELECT kind, count(*) AS n FROM t GROUP BY kind HAVING n > 1 ORDER BY kind");
+    assert_eq!(found, ["\"a\" 2", "\"b\" 2"]);
+    assert_eq!(rows("SELECT sum(id) AS total FROM t HAVING TOTAL > 20"), [""; 0]);
+    // A column of a table is meant before a name of the result.
+    assert_eq!(rows("SELECT max(id) AS few FROM t GROUP BY few HAVING few = 9"), ["3"]);
+    for (text, words) in [
+        ("SELECT id + 1 AS next FROM t WHERE next > 2", "names next in a condition on rows"),
+        ("SELECT sum(id) AS total FROM t HAVING totl > 1", "names the column totl, which no table has"),
+        ("SELECT sum(id) FROM t HAVING kin > 1", "did you mean kind?"),
+        ("SELECT u.id FROM t ", "no table is called u (did you mean t?)"),
+    ] {
+        let error = query(&of_t(text), &tables(), &SqlOptions::default()).err().unwrap();
+        assert!(error.to_string().contains(words), "{text}: {error}");
     }
 }
 

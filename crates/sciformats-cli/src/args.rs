@@ -110,7 +110,8 @@ pub(crate) enum Color {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show what a file is: its format, version, writer, size and contents
-    #[command(after_help = "Examples:\n  sciformats info run.gsd\n  sciformats info --json *.ra")]
+    #[command(after_help = "Examples:\n  sciformats info run.gsd\n  sciformats info --json *.ra\n  \
+                            sciformats info run.h5:/fields/u\n\nOf FILE:/PATH the object is described.")]
     Info(Files),
     /// List the members of a group, or all scientific files in a folder
     #[command(
@@ -203,15 +204,18 @@ pub(crate) enum Command {
     Manifest(Files),
     /// Compare the contents of two files, which may have different formats
     #[command(after_help = "Examples:\n  sciformats diff old.ra new.ra\n  \
-                            sciformats diff a.gsd b.gsd --rtol 1e-5 --ignore '/frames/*/log/*'\n\n\
+                            sciformats diff a.gsd b.gsd --rtol 1e-5 --ignore '/frames/*/log/*'\n  \
+                            sciformats diff a.h5:/run1 b.h5:/run2\n\n\
                             Two numbers are the same if |a - b| <= atol + rtol * |b|; NaN equals NaN. In a pattern, \
                             `*` stands for any characters, including `/`, and `?` stands for one character.")]
     Diff(Diff),
     /// Read everything and report every fault with its offset
     #[command(after_help = "Examples:\n  sciformats verify run.gsd\n  sciformats verify data/\n  \
                             sciformats verify --json data/*.ra\n  sciformats verify --repair-plan run.h5\n  \
-                            sciformats verify --repair-plan run.h5 --repair-to mended.h5\n\n\
-                            Given a folder, it checks all scientific files in it.")]
+                            sciformats verify --repair-plan run.h5 --repair-to mended.h5\n  \
+                            sciformats verify run.h5:/fields\n\n\
+                            Given a folder, it checks all scientific files in it. Given FILE:/PATH, it reads this object and what \
+                            is below it.")]
     Verify(Verify),
     /// Find out what is left of a damaged file, and write it to a clean file of the same format
     #[command(
@@ -240,6 +244,7 @@ pub(crate) enum Command {
     Implode(InOut),
     /// Change a file in place: its attributes, metalayers and links, or the tree of an ASDF file in an editor
     #[command(after_help = "Examples:\n  sciformats edit run.h5 set /fields/u units 'm/s'\n  \
+                            sciformats edit run.h5:/fields/u set units 'm/s'\n  \
                             sciformats edit run.h5 move /u /fields/u --dry-run\n  \
                             sciformats edit u.b2nd set / units K\n  \
                             sciformats edit run.asdf\n  EDITOR='code --wait' sciformats edit run.asdf\n\n\
@@ -557,9 +562,9 @@ pub(crate) enum CatFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
-    /// The first file, called A
+    /// The first file, called A, or an object in it as `FILE:/PATH`
     pub(crate) a: PathBuf,
-    /// The second file, called B
+    /// The second file, called B, or an object in it
     pub(crate) b: PathBuf,
     /// Relative tolerance
     #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance)]

@@ -18,8 +18,11 @@ const WITH_VALUES: [&str; 6] =
 /// themselves, because each of them may have its own path.
 const WITH_PATHS: [&str; 5] = ["head", "tail", "plot", "attrs", "watch"];
 
+/// The changes of `edit`, which begin with a path.
+const CHANGES: [&str; 6] = ["set", "unset", "rename", "move", "delete", "link"];
+
 /// Inserts the command `ls` if the first word is not a command but an existing file or a URL, and separates
-/// the first `FILE:/PATH` into two words.
+/// the first `FILE:/PATH` into two words; in `edit` the path is that of the change.
 pub(crate) fn with_command(arguments: Vec<OsString>, far: impl Fn(&OsStr) -> bool) -> Vec<OsString> {
     let is_file = |word: &OsStr| word == "-" || far(word) || Path::new(word).exists();
     let mut arguments = arguments;
@@ -40,6 +43,9 @@ pub(crate) fn with_command(arguments: Vec<OsString>, far: impl Fn(&OsStr) -> boo
         }
     }
     let command = arguments.get(at).and_then(|word| word.to_str()).unwrap_or_default();
+    if command == "edit" {
+        return with_path_of_change(arguments, bound::sum(at, 1), &is_file);
+    }
     if !WITH_PATHS.contains(&command) {
         return arguments;
     }
@@ -50,6 +56,28 @@ pub(crate) fn with_command(arguments: Vec<OsString>, far: impl Fn(&OsStr) -> boo
     });
     if let Some((at, parts)) = found {
         arguments.splice(at..=at, parts);
+    }
+    arguments
+}
+
+/// Moves the path of `edit FILE:/PATH CHANGE …` to its place after the change. Without a change the words stay as they are.
+fn with_path_of_change(
+    arguments: Vec<OsString>,
+    from: usize,
+    is_file: &impl Fn(&OsStr) -> bool,
+) -> Vec<OsString> {
+    let mut arguments = arguments;
+    let is_change = |word: &OsString| CHANGES.iter().any(|change| word == change);
+    let Some(change) = arguments.iter().skip(from).position(is_change).map(|at| bound::sum(from, at)) else {
+        return arguments;
+    };
+    let found = (from..change).find_map(|at| {
+        let word = arguments.get(at).filter(|word| !is_file(word))?;
+        Some((at, separated(word, is_file)?))
+    });
+    if let Some((at, [file, path])) = found {
+        arguments.insert(bound::sum(change, 1), path);
+        arguments.splice(at..=at, [file]);
     }
     arguments
 }
@@ -103,5 +131,14 @@ mod tests {
         assert_eq!(with(&["plot", "https://a.example/x.h5:/u"]), ["plot", "https://a.example/x.h5", "/u"]);
         assert_eq!(with(&["head", "none.h5:/a"]), ["head", "none.h5:/a"]);
         assert_eq!(with(&["verify", &one]), ["verify", one.as_str()]);
+        assert_eq!(
+            with(&["edit", "--dry-run", &one, "set", "units", "K"]),
+            ["edit", "--dry-run", file, "set", "/a:/b", "units", "K"]
+        );
+        assert_eq!(
+            with(&["edit", file, "set", "/u", "link", &one]),
+            ["edit", file, "set", "/u", "link", &one]
+        );
+        assert_eq!(with(&["edit", &one]), ["edit", one.as_str()]);
     }
 }

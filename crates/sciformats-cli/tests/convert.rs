@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Program, fixtures};
+use crate::common::{Program, fixtures};
 
 #[track_caller]
 fn stdout(dir: &Path, status: i32, args: &[&str]) -> String {
@@ -98,7 +96,7 @@ fn what_is_left_of_a_cut_file_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let values: Vec<f64> = (0..1000).map(f64::from).collect();
-    common::raw_array(&dir.join("u.ra"), &[50, 20], &values);
+    crate::common::raw_array(&dir.join("u.ra"), &[50, 20], &values);
     let bytes = fs::read(dir.join("u.ra")).unwrap();
     fs::write(dir.join("u.ra"), &bytes[..bytes.len() - 100]).unwrap();
     let cut = "cut short: 7,964 of 8,064 bytes";

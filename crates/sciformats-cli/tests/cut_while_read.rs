@@ -8,15 +8,13 @@
     reason = "a test fails by panicking, and prints what it counted"
 )]
 
-mod common;
-
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use common::Program;
+use crate::common::Program;
 
 /// Each format, the ending of its files, and where its array is.
 const FORMATS: [(&str, &str, &str); 5] = [
@@ -57,7 +55,7 @@ fn cut((format, ending, path): (&str, &str, &str)) {
     // Numbers that no codec makes small.
     let values: Vec<f64> =
         (0..1 << 16).map(|i: u64| f64::from_bits(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 2)).collect();
-    common::raw_array(&folder.join("a.ra"), &[256, 256], &values);
+    crate::common::raw_array(&folder.join("a.ra"), &[256, 256], &values);
     let program = Program::at(folder);
     let made = format!("g.{ending}");
     let extra: &[&str] =

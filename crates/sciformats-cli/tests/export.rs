@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fs;
 
-use common::{Program, cells, climate};
+use crate::common::{Program, cells, climate};
 use serde_json::Value as Json;
 
 fn program() -> (tempfile::TempDir, Program) {
@@ -223,8 +221,8 @@ fn netcdf_from_other_formats() {
 #[test]
 fn a_hyphen_is_stdin_and_stdout() {
     let dir = tempfile::tempdir().unwrap();
-    common::climate(&dir.path().join("climate.nc"));
-    common::spiral(&dir.path().join("spiral.h5"));
+    crate::common::climate(&dir.path().join("climate.nc"));
+    crate::common::spiral(&dir.path().join("spiral.h5"));
     let program = Program::at(dir.path());
     let before = fs::read_dir(dir.path()).unwrap().count();
     let out = |args: &[&str]| {
@@ -264,4 +262,24 @@ fn a_hyphen_is_stdin_and_stdout() {
         assert!(said.contains("std"), "{args:?}: {said}");
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), before);
+}
+
+#[test]
+fn tables_with_a_wrong_checksum_are_not_copied() {
+    let place = tempfile::tempdir().unwrap();
+    let mut file = sciformats::hdf5_pure::Writer::create(place.path().join("a.h5")).unwrap();
+    file.dataset("u").write(&[1.0, 123.25]).unwrap();
+    file.finish().unwrap();
+    let program = Program::at(place.path());
+    program.stdout(0, &["convert", "a.h5", "a.asdf"]);
+    let path = place.path().join("a.asdf");
+    let mut bytes = fs::read(&path).unwrap();
+    let wanted = 123.25f64.to_le_bytes();
+    let at = bytes.windows(8).position(|part| part == wanted).unwrap();
+    if let Some(byte) = bytes.get_mut(at) {
+        *byte ^= 1;
+    }
+    fs::write(&path, bytes).unwrap();
+    let error = program.stderr(3, &["sql", "SELECT u FROM \"a.asdf:/u\"", "-o", "u.parquet"]);
+    assert!(error.contains("checksum") && !place.path().join("u.parquet").exists(), "{error}");
 }

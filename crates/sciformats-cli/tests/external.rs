@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::Program;
+use crate::common::Program;
 use sciformats::Slab;
 use sciformats::hdf5_pure::Writer;
 use serde_json::Value as Json;
@@ -112,6 +110,42 @@ fn what_lies_elsewhere_is_an_error_that_names_the_option() {
         program.stdout(0, &["cat", "m.h5", "/v_in", "--external", "beside", "--external", ".."]),
         NUMBERS
     );
+}
+
+#[test]
+fn statistics_do_not_count_what_is_missing() {
+    let place = tempfile::tempdir().unwrap();
+    made(place.path());
+    let program = Program::at(place.path().join("main"));
+    let error = program.stderr(3, &["stats", "m.h5", "/v_gone"]);
+    assert!(error.contains("does not exist"), "{error}");
+    let output = program.run(&["stats", "m.h5", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let line = |path: &str| lines.lines().find(|line| line.contains(path)).unwrap_or_default().to_owned();
+    assert!(line("\"/v_gone\"").contains("error") && line("\"/v_in\"").contains("mean"), "{lines}");
+}
+
+#[test]
+fn a_length_that_nobody_knows_is_not_zero() {
+    use sciformats::hdf5_pure::structure::{Mapping, Regular, Selection};
+    let place = tempfile::tempdir().unwrap();
+    let mut file = Writer::create(place.path().join("m.h5")).unwrap();
+    let unlimited = Regular { start: 0, stride: 1, count: None, block: Some(1) };
+    let mapping = Mapping {
+        file: "gone.h5".into(),
+        dataset: "/d".into(),
+        source: Selection::Regular(vec![unlimited]),
+        target: Selection::Regular(vec![unlimited]),
+    };
+    let made = file.dataset("v").shape([0]).max_shape([None]);
+    made.map_selection(mapping).create::<i32>().unwrap();
+    file.finish().unwrap();
+    let program = Program::at(place.path());
+    assert!(program.stderr(3, &["stats", "m.h5", "/v"]).contains("gone.h5"));
+    let output = program.run(&["stats", "m.h5"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.code() == Some(1) && text.contains("gone.h5"), "{text}");
 }
 
 #[test]

@@ -3,15 +3,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::Program;
+use crate::common::Program;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use sciformats::gsd_rs;
 use sciformats::hdf5_pure::filters::Filters;

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
-use common::{Program, cells, climate};
+use crate::common::{Program, cells, climate};
 use serde_json::Value as Json;
 
 /// A folder with both files, and the program in it.
@@ -430,6 +428,7 @@ fn values_for_programs_send_no_commands_to_the_terminal() {
         &["convert", "escapes.h5", "-", "--to", "csv", "--select", "/s"],
         &["cat", "escapes.h5", "/s", "--json"],
         &["sql", "--format", "csv", "SELECT * FROM \"escapes.h5:/s\""],
+        &["sql", "--json", "SELECT * FROM \"escapes.h5:/s\""],
     ] {
         let pair = native_pty_system().openpty(PtySize::default()).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_sciformats"));
@@ -445,7 +444,48 @@ fn values_for_programs_send_no_commands_to_the_terminal() {
         assert!(child.wait().unwrap().success(), "{args:?} {shown:?}");
         assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{9b}']), "{args:?} {shown:?}");
         assert!(shown.contains("]52;c;x"), "{args:?} {shown:?}");
+        if args.contains(&"--json") {
+            for line in shown.lines() {
+                assert!(serde_json::from_str::<Json>(line).is_ok(), "{args:?} {line:?}");
+            }
+        }
     }
+}
+
+#[test]
+fn statistics_of_dates_are_dates() {
+    let (_dir, program) = program();
+    let text = words(&program.stdout(0, &["stats", "climate.nc", "/time"]));
+    for line in
+        ["min 2001-07-01", "max 2001-07-04", "mean 2001-07-02T12:00:00", "deviation 1.118033988749895 days"]
+    {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let text = words(&program.stdout(0, &["stats", "climate.nc"]));
+    assert!(text.contains("/time 2001-07-01 2001-07-04"), "{text}");
+    let json: Json =
+        serde_json::from_str(&program.stdout(0, &["stats", "--json", "climate.nc", "/time"])).unwrap();
+    assert!(json["min"].is_number() && json["dates"]["max"] == "2001-07-04", "{json}");
+}
+
+#[test]
+fn statistics_of_all_arrays_include_those_of_one_value() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = sciformats::hdf5_pure::Writer::create(dir.path().join("p.h5")).unwrap();
+    file.dataset("E/y").write(&[1.0, 2.0]).unwrap();
+    file.root().attribute("openPMD", "1.1.0").unwrap();
+    let mut root = file.root();
+    let mut field = root.group("E").unwrap();
+    field.attribute("unitDimension", [0.0; 7]).unwrap();
+    let mut constant = field.group("x").unwrap();
+    constant.attribute("value", 2.5).unwrap();
+    constant.attribute("shape", [5u64]).unwrap();
+    file.finish().unwrap();
+    let lines = Program::at(dir.path()).stdout(0, &["stats", "p.h5", "--json"]);
+    let lines: Vec<Json> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let found = |path: &str| lines.iter().find(|line| line["path"] == path).unwrap();
+    assert_eq!((found("/E/x")["mean"].as_f64(), found("/E/x")["count"].as_u64()), (Some(2.5), Some(5)));
+    assert_eq!(found("/E/y")["max"].as_f64(), Some(2.0));
 }
 
 #[test]

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fs;
 
-use common::Program;
+use crate::common::Program;
 use serde_json::Value as Json;
 
 fn program() -> Program {
@@ -90,9 +88,9 @@ fn pictures_in_files() {
 #[test]
 fn several_lines_have_names_in_every_format() {
     let dir = tempfile::tempdir().unwrap();
-    common::climate(&dir.path().join("a.nc"));
-    common::climate(&dir.path().join("b.nc"));
-    common::spiral(&dir.path().join("spiral.h5"));
+    crate::common::climate(&dir.path().join("a.nc"));
+    crate::common::climate(&dir.path().join("b.nc"));
+    crate::common::spiral(&dir.path().join("spiral.h5"));
     let program = Program::at(dir.path());
     let svg = |args: &[&str]| {
         let args = [&["plot"], args, &["-o", "-", "--format", "svg"]].concat();
@@ -124,7 +122,7 @@ fn several_lines_have_names_in_every_format() {
 #[test]
 fn points_in_every_format() {
     let dir = tempfile::tempdir().unwrap();
-    common::spiral(&dir.path().join("spiral.h5"));
+    crate::common::spiral(&dir.path().join("spiral.h5"));
     let program = Program::at(dir.path());
     let drawn = |format: &str| {
         let args =
@@ -156,8 +154,8 @@ fn points_in_every_format() {
 #[test]
 fn a_series_has_one_scale() {
     let dir = tempfile::tempdir().unwrap();
-    common::climate(&dir.path().join("climate.nc"));
-    common::photo(&dir.path().join("photo.h5"));
+    crate::common::climate(&dir.path().join("climate.nc"));
+    crate::common::photo(&dir.path().join("photo.h5"));
     let program = Program::at(dir.path());
     let text = program.stdout(0, &["plot", "climate.nc", "/tas", "--each", "time", "-o", "tas.svg"]);
     assert!(text.contains("tas-000.svg … tas-003.svg") && text.contains("4 pictures"), "{text}");
@@ -265,7 +263,7 @@ fn what_cannot_be_drawn_says_why() {
 #[test]
 fn the_title_names_what_is_drawn() {
     let dir = tempfile::tempdir().unwrap();
-    common::climate(&dir.path().join("climate.nc"));
+    crate::common::climate(&dir.path().join("climate.nc"));
     let program = Program::at(dir.path());
     let drawn = program.stdout(0, &["plot", "climate.nc", "/tas", "--at", "lat=52,time=2001-07-02", "-q"]);
     assert!(drawn.starts_with("/tas[lat=52.5, time=2001-07-02"), "{drawn}");

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::fs;
 
-use common::{Program, climate};
+use crate::common::{Program, climate};
 use serde_json::Value;
 
 #[test]
@@ -34,7 +32,7 @@ fn references_are_written_and_told() {
 fn an_existing_file_is_kept_and_what_is_refused_is_the_exit_status() {
     let folder = tempfile::tempdir().unwrap();
     let values = vec![1.5f64; 1 << 10];
-    common::raw_array(&folder.path().join("a.ra"), &[1 << 10], &values);
+    crate::common::raw_array(&folder.path().join("a.ra"), &[1 << 10], &values);
     let program = Program::at(folder.path());
     // Chunks of Blosc2 are inlined or refused.
     program.stderr(0, &["convert", "a.ra", "a.b2nd"]);
@@ -481,7 +479,7 @@ fn advice_of_long_paths_is_in_columns() {
 #[test]
 fn an_index_that_is_none_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    common::raw_array(&folder.path().join("a.ra"), &[1], &[0.5]);
+    crate::common::raw_array(&folder.path().join("a.ra"), &[1], &[0.5]);
     let said = Program::at(folder.path()).stderr(3, &["ls", "https://none.example/x.h5", "--index", "a.ra"]);
     assert!(said.starts_with("sciformats: a.ra: the file is no index"), "{said}");
 }

@@ -6,15 +6,13 @@
     reason = "a test fails by panicking, and prints what it counted"
 )]
 
-mod common;
-
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Instant;
 
-use common::{Program, fixtures};
+use crate::common::{Program, fixtures};
 use sciformats::File;
 use sciformats_convert::compare::{self, compare};
 

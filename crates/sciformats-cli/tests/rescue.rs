@@ -6,14 +6,12 @@
     reason = "a test fails by panicking, and prints what it counted"
 )]
 
-mod common;
-
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use common::{Program, fixtures};
+use crate::common::{Program, fixtures};
 use sciformats::walk::{Found, breadth_first};
 use sciformats::{Error, File, Format, Object, OpenOptions, Slab};
 use sciformats_convert::convert::{Loss, Options, Plan};
@@ -117,7 +115,7 @@ fn what_is_left_of_files_that_were_cut_or_damaged_is_written() {
             // Its fixtures are little more than headers.
             let values: Vec<f64> = (0..1000).map(f64::from).collect();
             files.push(dir.path().join("made.ra"));
-            common::raw_array(&dir.path().join("made.ra"), &[50, 20], &values);
+            crate::common::raw_array(&dir.path().join("made.ra"), &[50, 20], &values);
         }
         for path in files {
             let bytes = fs::read(&path).unwrap();
@@ -237,7 +235,7 @@ fn what_is_said_of_a_cut_file_says_that_it_is_cut() {
     let dir = tempfile::tempdir().unwrap();
     let program = Program::at(dir.path());
     let values: Vec<f64> = (0..60_000).map(f64::from).collect();
-    common::raw_array(&dir.path().join("whole.ra"), &[60_000], &values);
+    crate::common::raw_array(&dir.path().join("whole.ra"), &[60_000], &values);
     let mut file = hdf5_pure::Writer::create(dir.path().join("whole.h5")).unwrap();
     file.dataset("a").shape([60_000]).chunks([1000]).write(&values).unwrap();
     file.finish().unwrap();
@@ -280,7 +278,7 @@ fn salvage_reports_when_nothing_is_left_and_writes_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("lost.ra");
     let values: Vec<f64> = (0..600).map(f64::from).collect();
-    common::raw_array(&path, &[20, 30], &values);
+    crate::common::raw_array(&path, &[20, 30], &values);
     let mut bytes = fs::read(&path).unwrap();
     bytes[..64].fill(0xA5);
     fs::write(&path, &bytes).unwrap();
@@ -297,7 +295,7 @@ fn salvage_reports_when_nothing_is_left_and_writes_no_file() {
 fn a_damaged_file_is_never_written_over() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("lost.ra");
-    common::raw_array(&path, &[20, 30], &vec![1.5; 600]);
+    crate::common::raw_array(&path, &[20, 30], &vec![1.5; 600]);
     let mut bytes = fs::read(&path).unwrap();
     bytes[32] ^= 4; // the size of the elements, which can be mended
     fs::write(&path, &bytes).unwrap();

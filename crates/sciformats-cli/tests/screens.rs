@@ -4,14 +4,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
 #[path = "common/matlab.rs"]
 mod matlab;
 
 use std::fs;
 use std::path::Path;
 
-use common::{Program, cells, climate, raw_array};
+use crate::common::{Program, cells, climate, raw_array};
 use sciformats::hdf5_pure;
 
 /// The name of a screen, the command that shows it, and the exit status; `|40` after a command for a terminal of 40 columns.

@@ -3,15 +3,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::{Program, climate};
+use crate::common::{Program, climate};
 use sciformats::hdf5_pure::Writer;
 use sciformats::hdf5_pure::swmr::SwmrWriter;
 use sciformats::{gsd_rs, rawarray};
@@ -159,7 +157,7 @@ fn meaning_and_statistics_of_wide_rows() {
     assert!(lines[3].contains("4 rows; waiting"), "{tas}");
     // Programs get every row, unless they ask for fewer.
     let many: Vec<f64> = (0..25).map(f64::from).collect();
-    common::raw_array(&dir.path().join("many.ra"), &[25], &many);
+    crate::common::raw_array(&dir.path().join("many.ra"), &[25], &many);
     for (args, rows) in [(&["--csv"][..], 25), (&["--json"], 25), (&["--csv", "-n", "3"], 3)] {
         let args = [&["watch", "many.ra", "--idle", "0.05", "--interval", "0.05"], args].concat();
         let printed = program.stdout(0, &args);
@@ -186,4 +184,26 @@ fn what_cannot_be_watched() {
         let error = program.stderr(status, args);
         assert!(error.contains(why), "{args:?}: {error}");
     }
+}
+
+#[test]
+fn middles_of_edges_are_called_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = Writer::create(dir.path().join("h.h5")).unwrap();
+    file.dataset("entry/h/n").write(&[3i32, 4]).unwrap();
+    file.dataset("entry/h/e").write(&[0.0, 1.0, 4.0]).unwrap();
+    let mut root = file.root();
+    let mut entry = root.group("entry").unwrap();
+    entry.attribute("NX_class", "NXentry").unwrap();
+    let mut group = entry.group("h").unwrap();
+    group.attribute("NX_class", "NXdata").unwrap();
+    group.attribute("signal", "n").unwrap();
+    group.attribute("axes", ["e"]).unwrap();
+    file.finish().unwrap();
+    let program = Program::at(dir.path());
+    let args = ["watch", "h.h5", "/entry/h/n", "--idle", "0.05", "--interval", "0.05"];
+    let text = program.stdout(0, &args);
+    assert!(text.contains("e middle") && text.contains("2.5"), "{text}");
+    let lines = program.stdout(0, &[&args[..], &["--json"]].concat());
+    assert!(lines.contains(r#"{"row":1,"middle":"2.5","value":4}"#), "{lines}");
 }

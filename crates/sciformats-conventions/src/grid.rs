@@ -23,6 +23,9 @@ pub(crate) struct Spread {
     pub(crate) grid: Arc<Grid>,
     /// The dimensions of the grid that the variable has, in ascending order.
     pub(crate) axes: Arc<[usize]>,
+    /// How many places the value of the first point is after the beginning: 1 for the upper edges of cells, which are one more than
+    /// the points.
+    pub(crate) after: u64,
 }
 
 /// The places along a dimension, or the coordinates that follow from them.
@@ -145,7 +148,8 @@ impl Spread {
                 .get(axis)
                 .zip(of.get(axis))
                 .ok_or_else(|| Error::internal("a grid without this dimension"))?;
-            Ok(Range::new(offset.checked_add(start).ok_or_else(too_many)?, count))
+            let place = offset.checked_add(start).and_then(|place| place.checked_add(self.after));
+            Ok(Range::new(place.ok_or_else(too_many)?, count))
         });
         Slab::new(&self.variable.shape(), ranges.collect::<Result<Vec<_>>>()?)
     }

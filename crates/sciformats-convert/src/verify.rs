@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use sciformats_core::{Blame, Error, Fault, FaultKind, Slab};
 
 use sciformats::File;
-use sciformats::model::Object;
+use sciformats::model::{Object, ObjectId};
 use sciformats::options::Unfolding;
 use sciformats::source::Finding;
 use sciformats::walk::{Entry, Found, breadth_first};
@@ -60,6 +60,43 @@ pub struct Summary {
 /// assert_eq!((summary.objects, summary.bytes, summary.findings), (1, 8, 0));
 /// ```
 pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
+    walked(file, ("/", file.source().root(), true), visit)
+}
+
+/// As [`verify`], for one object and everything below it. What belongs to no object there is not checked, but the checksums of blocks
+/// that elements are stored in are.
+///
+/// ```
+/// use sciformats::memory::{Memory, array};
+/// use sciformats::{File, Format};
+/// use sciformats_convert::verify;
+///
+/// let mut tree = Memory::new(Format::Hdf5);
+/// tree.array(tree.root(), "u", array::<f32>(&[2], &[1.0, 2.0]));
+/// tree.damage(tree.root(), "bad");
+/// let summary = verify::verify_object(&File::from(tree), "/u", &mut |finding| panic!("{}", finding.error))?;
+/// assert_eq!((summary.objects, summary.bytes, summary.findings), (1, 8, 0));
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::NotFound`] if there is no such object; those of finding it.
+pub fn verify_object(file: &File, path: &str, visit: &mut dyn FnMut(Finding)) -> sciformats::Result<Summary> {
+    let id = file.resolve(path)?;
+    let path = match path.trim_end_matches('/') {
+        "" => "/",
+        path => path,
+    };
+    Ok(walked(file, (path, id, false), visit))
+}
+
+/// Verifies an object and everything below it, and the rest of the file if `whole` is true.
+fn walked(
+    file: &File,
+    (start, id, whole): (&str, ObjectId, bool),
+    visit: &mut dyn FnMut(Finding),
+) -> Summary {
     let source = file.source();
     let mut summary = Summary::default();
     // What was missing earlier was not found by this call.
@@ -84,15 +121,20 @@ pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
     };
     let unfolding = file.unfolding();
     let mut links = Vec::new();
-    let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
+    let _ = breadth_first(source, (start, id), file.limits(), &mut |entry| {
         if let Found::External { .. } | Found::Soft(_) = &entry.what {
             links.extend(broken(file, &entry).map(|error| (entry.path, error)));
             return ControlFlow::Continue(());
         }
+        if let (false, Found::Object(id, Object::Array(_))) = (whole, &entry.what)
+            && let Err(error) = source.sound(*id)
+        {
+            tell(&entry.path, error);
+        }
         one((file, &unfolding), entry, &mut summary, &mut tell);
         ControlFlow::Continue(())
     });
-    if let Some(whole) = file.cut_short() {
+    if let Some(whole) = file.cut_short().filter(|_| whole) {
         let found = file.size();
         let error = Fault::from(FaultKind::Cut { found, whole }).at("file", found);
         // The part that was cut off may be one that is never read.
@@ -101,7 +143,7 @@ pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
             visit(Finding { path: None, error });
         }
     }
-    if let Some(error) = file.damage()
+    if let Some(error) = file.damage().filter(|_| whole)
         && seen.insert(error.to_string())
     {
         findings += 1;
@@ -110,6 +152,9 @@ pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
     summary.links = links.len() as u64;
     for (path, error) in links {
         visit(Finding { path: Some(path), error });
+    }
+    if !whole {
+        return Summary { findings, missing, ..summary };
     }
     source.check(&mut |finding| {
         // A fault that was found by reading is not reported twice, and what was cut off is not damaged besides.

@@ -20,18 +20,35 @@ pub struct Options {
     /// Whether readers have the codecs `sciformats.hdf5` and `sciformats.blosc2` of the Python package `sciformats`. With them,
     /// chunks are referenced that no other codec can decode.
     pub codecs: bool,
+    /// The object whose arrays are referenced, with all below it and with the groups that it is in; everything if there is none.
+    pub within: Option<String>,
 }
 
 impl Options {
     /// References to the file at `url`. Arrays of up to 4 MiB that cannot be referenced are inlined.
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), inline: INLINE, codecs: false }
+        Self { url: url.into(), inline: INLINE, codecs: false, within: None }
     }
 
     /// Sets whether readers have the codecs of the Python package.
     #[must_use]
     pub fn with_codecs(self, codecs: bool) -> Self {
         Self { codecs, ..self }
+    }
+
+    /// Sets the object to which the references are restricted, by its path. References keep the paths of the whole file.
+    #[must_use]
+    pub fn with_within(self, path: impl Into<String>) -> Self {
+        Self { within: Some(path.into()), ..self }
+    }
+
+    /// Returns whether something is referenced: what is in a part of the file, and the groups on the way to it.
+    pub(crate) fn includes(&self, path: &str, is_group: bool) -> bool {
+        let Some(part) = self.within.as_deref().map(|part| part.trim_end_matches('/')) else { return true };
+        let below = |path: &str, of: &str| {
+            path.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        below(path, part) || (is_group && below(part, path.trim_end_matches('/')))
     }
 }
 

@@ -68,6 +68,10 @@ fn walked(
     };
     let mut failure = Ok(());
     let _ = walk::breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
+        let is_group = matches!(entry.what, Found::Object(_, Object::Group));
+        if !options.includes(&entry.path, is_group) {
+            return ControlFlow::Continue(());
+        }
         failure = scan.entry(&entry.path, entry.what);
         if failure.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });

@@ -135,6 +135,21 @@ impl Scope {
                 (None, _) => {}
             }
         }
+        if let Some(table) = table
+            && !self.columns.iter().any(|column| column.table.eq_ignore_ascii_case(table))
+        {
+            let mut tables: Vec<&str> = self.columns.iter().map(|column| column.table.as_str()).collect();
+            tables.dedup();
+            tables.retain(|table| !table.is_empty());
+            let near = spelling::nearest(table, tables.iter().copied()).first().copied();
+            // Of one table only one can be meant.
+            let near = near.or_else(|| if let [only] = *tables { Some(only) } else { None });
+            let near = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
+            return Err(Error::usage(
+                "sql",
+                format!("names {table}.{name}, but no table is called {table}{near}"),
+            ));
+        }
         let known: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
         let near = spelling::nearest(name, known.iter().copied()).first().copied();
         let shown = table.map(|table| format!("{table}.")).unwrap_or_default();
@@ -173,7 +188,9 @@ impl Scope {
         let at =
             exact.or_else(|| fields.iter().position(|field| field.name().eq_ignore_ascii_case(&name.value)));
         let at = at.ok_or_else(|| {
-            Error::usage("sql", format!("names the field {name}, which the struct does not have"))
+            let near = spelling::nearest(&name.value, fields.iter().map(|field| field.name().as_str()));
+            let near = near.first().map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
+            Error::usage("sql", format!("names the field {name}, which the struct does not have{near}"))
         })?;
         Ok(Ex::Field(Box::new(of), at))
     }
@@ -205,12 +222,33 @@ pub(super) struct Compiler<'s> {
     pub(super) scope: &'s Scope,
     /// With groups, columns are those of the groups.
     pub(super) groups: Option<&'s mut Groups>,
+    /// What the query selects, by name.
+    outputs: &'s [(String, Expr)],
     depth: usize,
 }
 
 impl<'s> Compiler<'s> {
     pub(super) fn new(scope: &'s Scope, groups: Option<&'s mut Groups>) -> Self {
-        Self { scope, groups, depth: 0 }
+        Self { scope, groups, outputs: &[], depth: 0 }
+    }
+
+    /// With the names of what the query selects. With groups they mean what they name, and in conditions on rows they are an error
+    /// of their own.
+    pub(super) fn with_outputs(self, outputs: &'s [(String, Expr)]) -> Self {
+        Self { outputs, ..self }
+    }
+
+    /// Returns what the query selects by a name that is that of no column.
+    fn output(&self, name: &str) -> Option<&'s Expr> {
+        if self.scope.find(None, name).is_ok() {
+            return None;
+        }
+        let same = |exact: bool| {
+            let same =
+                move |known: &str| if exact { known == name } else { known.eq_ignore_ascii_case(name) };
+            self.outputs.iter().find(|(known, _)| same(known)).map(|(_, of)| of)
+        };
+        same(true).or_else(|| same(false))
     }
 
     pub(super) fn expr(&mut self, of: &Expr) -> Result<Ex> {
@@ -229,6 +267,23 @@ impl<'s> Compiler<'s> {
 
     /// With groups, an expression is that of a group, an aggregate, or consists of these.
     fn grouped(&mut self, of: &Expr) -> Result<Ex> {
+        if let Expr::Identifier(name) = of
+            && let Some(output) = self.output(&name.value)
+        {
+            if self.groups.is_none() {
+                return Err(Error::usage(
+                    "sql",
+                    format!(
+                        "names {name} in a condition on rows, which is no column of a table but a name of the result"
+                    ),
+                ));
+            }
+            // A name of the result is not explained by another one.
+            let outputs = std::mem::take(&mut self.outputs);
+            let found = self.expr(output);
+            self.outputs = outputs;
+            return found;
+        }
         let Some(groups) = self.groups.as_deref_mut() else { return self.plain(of) };
         // Names can be written in several ways, so what they mean is compared.
         if !groups.keys.is_empty()
@@ -250,8 +305,12 @@ impl<'s> Compiler<'s> {
             return Ok(Ex::Column(first + groups.aggregates.len() - 1));
         }
         match of {
-            Expr::Identifier(name) => Err(ungrouped(&name.value)),
+            Expr::Identifier(name) => {
+                self.scope.find(None, &name.value)?;
+                Err(ungrouped(&name.value))
+            }
             Expr::CompoundIdentifier(names) => {
+                self.scope.path(names)?;
                 Err(ungrouped(&names.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join(".")))
             }
             _ => self.plain(of),

@@ -8,9 +8,11 @@ use arrow_schema::{DataType, Schema, SchemaRef};
 use sciformats_conventions::sciformats::{Error, Limits, Result};
 use sqlparser::ast::{JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, TableFactor, TableWithJoins};
 
+use super::Held;
 use super::compile::{Compiler, Merged, Named, Scope, shallow, unsupported};
 use super::expr::Ex;
-use super::run::{Context, Rows};
+use super::query::Context;
+use super::rows::Rows;
 use super::sort::{collected, joined, taken};
 use super::vector::Value;
 use crate::csv::of_arrow;
@@ -44,6 +46,11 @@ struct Join {
     rest: Vec<Ex>,
 }
 
+/// Returns whether rows of the right side of a join stay without a partner.
+fn keeps_right(join: &JoinOperator) -> bool {
+    matches!(join, JoinOperator::Right(_) | JoinOperator::RightOuter(_) | JoinOperator::FullOuter(_))
+}
+
 /// Returns the name of a table as it stands in the query.
 pub(super) fn table_name(name: &ObjectName) -> Result<String> {
     let parts = name.0.iter().map(|part| match part {
@@ -74,6 +81,10 @@ impl From {
     pub(super) fn new(context: &Context<'_>, from: &[TableWithJoins]) -> Result<Self> {
         let mut all = Self { scope: Scope::default(), tables: Vec::new(), joins: Vec::new() };
         for (at, tables) in from.iter().enumerate() {
+            if at > 0 && tables.joins.iter().any(|join| keeps_right(&join.join_operator)) {
+                all.add_joined(context, tables)?;
+                continue;
+            }
             all.add(context, &tables.relation)?;
             if at > 0 {
                 all.joins.push(Join { outer: (false, false), keys: Vec::new(), rest: Vec::new() });
@@ -90,10 +101,6 @@ impl From {
                     JoinOperator::FullOuter(on) => ((true, true), on),
                     _ => return Err(unsupported(format!("the join {join}"))),
                 };
-                if at > 0 && outer.1 {
-                    let text = "a comma before a RIGHT or FULL JOIN (CROSS JOIN means the same)";
-                    return Err(unsupported(text));
-                }
                 let joined = all.constrained(first, outer, constraint)?;
                 all.joins.push(joined);
                 let last = all.tables.len().saturating_sub(1);
@@ -135,6 +142,30 @@ impl From {
         let columns = schema.fields().len();
         let (used, filter) = (Vec::new(), Vec::new());
         self.tables.push(Table { scan, first, columns, used, filter, limit: None, early: true });
+        Ok(())
+    }
+
+    /// Adds tables that are joined with each other before they are joined with those before them, because rows of theirs stay
+    /// without a partner among themselves only.
+    fn add_joined(&mut self, context: &Context<'_>, tables: &TableWithJoins) -> Result<()> {
+        let mut inner = Self::new(context, std::slice::from_ref(tables))?;
+        let (first, scope) = (self.scope.columns.len(), inner.scope.clone());
+        let mut every: Vec<Ex> = (0..scope.columns.len()).map(Ex::Column).collect();
+        inner.pruned(&mut every.iter_mut().collect::<Vec<_>>());
+        let rows = inner.rows(context)?;
+        let schema = Arc::clone(&rows.schema);
+        let batches = collected(rows, &context.options.limits)?;
+        let columns = scope.columns.len();
+        self.scope.columns.extend(scope.columns);
+        self.scope.merged.extend(scope.merged.into_iter().map(|mut merged| {
+            merged.at = merged.at.saturating_add(first); // a bound: there are fewer columns
+            merged.of.columns(&mut |at| *at = at.saturating_add(first));
+            merged
+        }));
+        let scan: Arc<dyn Scan> = Arc::new(Held { schema, batches });
+        let (used, filter) = (Vec::new(), Vec::new());
+        self.tables.push(Table { scan, first, columns, used, filter, limit: None, early: true });
+        self.joins.push(Join { outer: (false, false), keys: Vec::new(), rest: Vec::new() });
         Ok(())
     }
 

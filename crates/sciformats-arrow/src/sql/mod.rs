@@ -7,13 +7,17 @@
 mod aggregate;
 mod cast;
 mod compile;
+mod end;
 mod expr;
 mod from;
 mod functions;
 mod parse;
 mod pattern;
-mod run;
+mod query;
+mod rows;
+mod select;
 mod sort;
+mod union;
 mod vector;
 
 use std::collections::HashMap;
@@ -109,9 +113,9 @@ impl SqlOptions {
 pub fn query(text: &str, tables: &dyn Tables, options: &SqlOptions) -> Result<Reader> {
     match parse::statements(text)?.as_slice() {
         [Statement::Query(query)] => {
-            let context = run::Context { tables, options, known: HashMap::new() };
-            let rows = run::named_differently(context.query(query)?);
-            Ok(Box::new(run::Output::new(rows)))
+            let context = query::Context { tables, options, known: HashMap::new() };
+            let rows = rows::named_differently(context.query(query)?);
+            Ok(Box::new(rows::Output::new(rows)))
         }
         [] => Err(Error::usage("sql", "is empty")),
         [_] => Err(Error::unsupported("anything but a query in SQL")),

@@ -10,7 +10,7 @@ use sciformats_conventions::sciformats::{Limits, Result};
 
 use super::compile::unsupported;
 use super::expr::Ex;
-use super::run::Rows;
+use super::rows::Rows;
 use super::vector::Vector;
 use crate::csv::of_arrow;
 

@@ -27,7 +27,8 @@ pub(super) fn write(table: &dyn Scan, (file, place): (&Path, &str), options: &Wr
     drop(names);
     for (at, field) in schema.fields().iter().enumerate() {
         if Some(at) != index {
-            column(&mut frame, field.name(), &whole(table, field.name())?)?;
+            let ordered = field.dict_is_ordered().unwrap_or_default();
+            column(&mut frame, (field.name(), ordered), &whole(table, field.name())?)?;
         }
     }
     frame.finish()?;
@@ -79,12 +80,12 @@ fn whole(table: &dyn Scan, name: &str) -> Result<Vec<ArrayRef>> {
     Ok(arrays)
 }
 
-fn column(frame: &mut Frame<'_>, name: &str, arrays: &[ArrayRef]) -> Result<()> {
+fn column(frame: &mut Frame<'_>, (name, ordered): (&str, bool), arrays: &[ArrayRef]) -> Result<()> {
     // Categories have names here; those that are numbers are stored as the numbers.
     let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     let unnamed = |array: &ArrayRef| matches!(array.data_type(), DataType::Dictionary(_, of) if !is_text(of));
     if arrays.iter().any(unnamed) {
-        return column(frame, name, &arrays.iter().map(plain).collect::<Result<Vec<_>>>()?);
+        return column(frame, (name, false), &arrays.iter().map(plain).collect::<Result<Vec<_>>>()?);
     }
     let Some(kind) = arrays.first().map(|array| array.data_type().clone()) else {
         return frame.column::<f64>(name, &[]).map(drop);
@@ -163,7 +164,7 @@ fn column(frame: &mut Frame<'_>, name: &str, arrays: &[ArrayRef]) -> Result<()> 
                 frame.texts(name, &texts)?;
             }
         }
-        DataType::Dictionary(..) => categories(frame, name, arrays, &missing)?,
+        DataType::Dictionary(..) => categories(frame, (name, ordered), arrays, &missing)?,
         _ => return Err(unsupported(name, &kind)),
     }
     Ok(())
@@ -187,7 +188,14 @@ fn all_texts(arrays: &[ArrayRef]) -> Result<Vec<String>> {
 }
 
 /// Writes categories: their names in the order of the first dictionary, and those that come with others after them.
-fn categories(frame: &mut Frame<'_>, name: &str, arrays: &[ArrayRef], missing: &[bool]) -> Result<()> {
+fn categories(
+    frame: &mut Frame<'_>,
+    (name, ordered): (&str, bool),
+    arrays: &[ArrayRef],
+    missing: &[bool],
+) -> Result<()> {
+    // Names that only come with a later dictionary have no place in the order of the first one.
+    let first = arrays.first().map_or(0, |array| array.as_any_dictionary().values().len());
     let mut known: Vec<String> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for array in arrays {
@@ -207,6 +215,6 @@ fn categories(frame: &mut Frame<'_>, name: &str, arrays: &[ArrayRef], missing: &
     );
     let codes: Vec<Option<usize>> = codes.collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    frame.categories(name, &known, &codes, false)?;
+    frame.categories(name, &known, &codes, ordered && known.len() <= first)?;
     Ok(())
 }

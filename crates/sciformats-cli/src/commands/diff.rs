@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sciformats::{File, Format};
 use sciformats_conventions::type_name;
-use sciformats_convert::compare::{Difference, Elements, Options, Side, Summary, What, compare};
+use sciformats_convert::compare::{Difference, Elements, Options, Side, Summary, What, compare_objects};
 use sciformats_convert::convert::{self, Plan};
 use sciformats_core::bound;
 
@@ -17,11 +17,17 @@ use crate::look::{self, FAINT, TITLE, WELL, WRONG};
 use crate::session::Session;
 
 pub(super) fn run(args: &Diff, session: &Session) -> Outcome {
-    let (a, b) = (Arc::new(session.open(&args.a)?), Arc::new(session.open(&args.b)?));
+    let named = [super::named(&args.a, session), super::named(&args.b, session)];
+    let [in_a, in_b] = &named;
+    let (a, b) = (Arc::new(session.open(&in_a.file)?), Arc::new(session.open(&in_b.file)?));
+    let whole = named.iter().all(|object| object.path == "/");
+    for (object, file) in named.iter().zip([&a, &b]) {
+        file.resolve(&object.path).map_err(|error| Failure::within(&object.file, file, &error))?;
+    }
     // Each format puts groups, names and attributes in its own places. One file is therefore compared as it
     // would be in the format of the other.
-    let there = lossless(&a, b.format());
-    let back = if there.is_none() { lossless(&b, a.format()) } else { None };
+    let there = if whole { lossless(&a, b.format()) } else { None };
+    let back = if whole && there.is_none() { lossless(&b, a.format()) } else { None };
     let (left, right) = (there.as_ref().map_or(&*a, Plan::tree), back.as_ref().map_or(&*b, Plan::tree));
     let options = Options::exact()
         .with_rtol(args.rtol)
@@ -37,7 +43,7 @@ pub(super) fn run(args: &Diff, session: &Session) -> Outcome {
     let mut out = session.text();
     let mut failure = Ok(());
     let summary = session.watched("comparing", &[&a, &b], || {
-        compare(left, right, &options, &mut |difference| {
+        compare_objects((left, &in_a.path), (right, &in_b.path), &options, &mut |difference| {
             failure = if session.json {
                 writeln!(out, "{}", json(&difference))
             } else {
@@ -47,6 +53,7 @@ pub(super) fn run(args: &Diff, session: &Session) -> Outcome {
         })
     });
     failure?;
+    let summary = summary.map_err(|error| Failure::of(&in_a.file, &error))?;
     if session.json {
         writeln!(out, "{}", totals(&summary))?;
     } else if !session.quiet {

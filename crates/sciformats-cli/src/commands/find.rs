@@ -19,7 +19,7 @@ use crate::session::Session;
 
 #[derive(Debug, Args)]
 pub(crate) struct Find {
-    /// Files, or folders of files; the last word is text that a name, an attribute or a value contains, or a
+    /// Files, groups in files as `FILE:/PATH`, or folders of files; the last word is text that a name, an attribute or a value contains, or a
     /// pattern for the whole of it, or a regular expression with -E
     #[arg(value_name = "FILE", required = true)]
     words: Vec<PathBuf>,
@@ -161,7 +161,9 @@ impl Find {
     /// Returns the files and the pattern. With other conditions the pattern may be left out.
     fn words(&self, session: &Session) -> Outcome<(&[PathBuf], Option<&str>)> {
         let others = self.kind.is_some() || self.shape.is_some() || self.attribute.is_some();
-        let is_file = |word: &Path| session.far().is_far(word) || word.exists();
+        let is_file = |word: &Path| {
+            session.far().is_far(word) || word.exists() || super::within(word, session).is_some()
+        };
         match self.words.split_last() {
             Some((last, files)) if !files.is_empty() && (!others || !is_file(last)) => {
                 let pattern = last.to_str();
@@ -199,14 +201,16 @@ pub(super) fn run(args: &Find, session: &Session) -> Outcome {
     let mut answer = Answer::No;
     let (files, pattern) = args.words(session)?;
     let wanted = args.wanted(pattern)?;
-    let files = super::expanded(files);
-    let several = files.len() > 1;
+    let objects = super::all_named(files, session);
+    let several = objects.len() > 1;
     let mut table = Table::new([Align::Left, Align::Left, Align::Left]).fitted().wrapped();
-    let answered = super::for_each_file(&files, session, |path, file| {
+    let answered = super::for_each_opened(&objects, session, |object, file| {
+        let path = object.file.as_path();
         let data = Dataset::new(std::sync::Arc::clone(file));
         let source = file.source();
+        let root = file.resolve(&object.path).map_err(|error| Failure::within(path, file, &error))?;
         let mut failure = Ok(());
-        let walked = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
+        let walked = breadth_first(source, (&object.path, root), file.limits(), &mut |entry| {
             let mut write = || -> Outcome<()> {
                 for hit in hits(&wanted, (source, &data), &entry) {
                     answer = Answer::Yes;

@@ -139,6 +139,25 @@ fn within(word: &Path, session: &Session) -> Option<Object> {
     Some(Object { file: file.into(), path: path.into_string().ok()? })
 }
 
+/// Returns the object that a word means: that of `FILE:/PATH`, or the root of a file.
+fn named(word: &Path, session: &Session) -> Object {
+    let is_file = word == Path::new("-") || session.far().is_far(word) || word.exists();
+    let found = if is_file { None } else { within(word, session) };
+    found.unwrap_or_else(|| Object { file: word.into(), path: "/".into() })
+}
+
+/// As [`named`], for several words, of which folders stand for the files in them.
+fn all_named(words: &[PathBuf], session: &Session) -> Vec<Object> {
+    let all = words.iter().flat_map(|word| match named(word, session) {
+        object if object.path != "/" => vec![object],
+        object => {
+            let files = expanded(&[object.file]).into_iter();
+            files.map(|file| Object { file, path: "/".into() }).collect()
+        }
+    });
+    all.collect()
+}
+
 /// Returns whether the file contains an object at the path. What stdin contains can only be read once.
 fn holds(object: &Object, session: &Session) -> bool {
     object.file == Path::new("-")
@@ -214,11 +233,23 @@ fn for_each_file(
     session: &Session,
     mut one: impl FnMut(&Path, &Arc<File>) -> Outcome,
 ) -> Outcome {
+    let whole = |file: &PathBuf| Object { file: file.clone(), path: "/".into() };
+    let objects: Vec<Object> = files.iter().map(whole).collect();
+    for_each_opened(&objects, session, |object, file| one(&object.file, file))
+}
+
+/// As [`for_each_file`], for objects in files.
+fn for_each_opened(
+    objects: &[Object],
+    session: &Session,
+    mut one: impl FnMut(&Object, &Arc<File>) -> Outcome,
+) -> Outcome {
     let mut answer = Answer::Yes;
     let mut unreadable = false;
-    for path in files {
+    for object in objects {
+        let path = &object.file;
         match session.try_open(path) {
-            Ok(file) => match one(path, &Arc::new(file)) {
+            Ok(file) => match one(object, &Arc::new(file)) {
                 Ok(Answer::Yes) => {}
                 Ok(Answer::No) => answer = Answer::No,
                 Err(failure @ (Failure::Input(_) | Failure::Usage(_) | Failure::Refused(_))) => {

@@ -26,7 +26,7 @@ const BUFFER: usize = 1 << 17;
 /// The arguments of `references`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct References {
-    /// The file, or its URL
+    /// The file, or its URL; of `FILE:/PATH` only this group or array is referenced, under its path
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The references to write: JSON (`-` is stdout), a folder of Parquet files if it ends in .parquet, or a repository of
@@ -60,13 +60,17 @@ pub(super) fn run(args: &References, session: &Session) -> Outcome {
         });
     }
     free(icechunk::place(&args.output), args.force)?;
+    let object = super::named(&args.file, session);
+    let args = &References { file: object.file.clone(), ..args.clone() };
     let file = session.open_passing(&args.file)?;
+    file.resolve(&object.path).map_err(|error| Failure::within(&args.file, &file, &error))?;
     let mut options = Options::new(match &args.url {
         Some(url) => url.clone(),
         None => url(&file, &args.file)?,
     });
     options.inline = args.inline;
     options.codecs = args.codecs;
+    options.within = (object.path != "/").then_some(object.path);
     let urls = [options.url.clone()];
     let report = session.watched("referencing", &[&file], || {
         write(&args.output, (&urls, icechunk::tag(&file).as_deref()), |sink| scan(&file, &options, sink))

@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use sciformats::walk::{Found, breadth_first};
-use sciformats::{ElementType, Error, Object, Result};
+use sciformats::{ArrayInfo, ElementType, Error, File, Object, ObjectId, Result, Slab, Value};
+use sciformats_conventions::decoding::Decoding;
+use sciformats_conventions::time::TimeUnits;
 use sciformats_conventions::{Dataset, Variable};
 
 use super::json::JsonObject;
@@ -15,7 +17,7 @@ use crate::figure::sample::{Quantiles, Statistics};
 use crate::figure::ticks::brief;
 use crate::gather::{Kind, Numbers, Subject, is_number};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, TITLE, Table, WRONG};
-use crate::meaning::{Thing, View};
+use crate::meaning::{Thing, View, along};
 use crate::session::Session;
 
 /// The quantiles that are shown beside the extremes.
@@ -35,6 +37,8 @@ struct Told {
     /// The largest possible error of the quantiles; 0 if they are exact.
     off: f64,
     units: Option<String>,
+    /// What the values count, if they are dates.
+    times: Option<TimeUnits>,
     label: String,
     /// Whether the values have four bytes, so that fewer digits tell them.
     single: bool,
@@ -57,6 +61,26 @@ impl Told {
 
     fn greatest(&self) -> String {
         self.ends.map_or_else(|| self.shown(self.statistics.high), |(_, greatest)| greatest.to_string())
+    }
+
+    /// Returns the date that a value means, if values are dates.
+    fn date(&self, value: f64) -> Option<String> {
+        let units = self.times.as_ref()?;
+        let moment = match self.ends {
+            Some((least, _)) => units.moment_of_integer(least.checked_add(value.round() as i128)?),
+            None => units.moment(value),
+        };
+        moment.map(|moment| along::date(&moment))
+    }
+
+    /// As [`date`](Self::date), for the greatest value.
+    fn last_date(&self) -> Option<String> {
+        match self.ends {
+            Some((_, greatest)) => {
+                self.times.as_ref()?.moment_of_integer(greatest).map(|moment| along::date(&moment))
+            }
+            None => self.date(self.statistics.high),
+        }
     }
 
     /// Adds a value to an object. Rounding would make another integer of a large one.
@@ -107,9 +131,14 @@ pub(super) fn run(args: &Stats, session: &Session) -> Outcome {
 
 fn one_object(args: &Stats, session: &Session) -> Outcome {
     let path = &args.object.file;
-    let file = session.open(path)?;
+    // Fill values in place of elements that are elsewhere would be counted like others.
+    let file = session.open_whole(path)?;
     let id = file.resolve(&args.object.path).map_err(|error| Failure::within(path, &file, &error))?;
-    let group = matches!(file.source().object(id), Ok(Object::Group));
+    let object = file.source().object(id);
+    if let Ok(Object::Array(info)) = &object {
+        unknown(&file, id, info).map_err(|error| Failure::of(path, &error))?;
+    }
+    let group = matches!(object, Ok(Object::Group));
     let data = Dataset::new(file);
     let data = if args.raw { data.raw() } else { data };
     let view = if args.raw { View::Stored } else { View::Numbers };
@@ -174,9 +203,18 @@ fn told(
         quantiles: values,
         off,
         units: variable.and_then(|variable| variable.units.clone()),
+        times: times(thing),
         label: variable.and_then(|variable| variable.long_name.clone()).unwrap_or_default(),
         single: *array.element() == ElementType::F32,
     })
+}
+
+/// Returns what the numbers of an array count, if they are dates.
+fn times(thing: &Thing) -> Option<TimeUnits> {
+    match thing.data().variable(thing.path()).ok()?.decoding {
+        Decoding::Time { units, .. } => Some(units),
+        _ => None,
+    }
 }
 
 fn text(out: &mut impl Write, thing: &Thing, told: &Told) -> Outcome<()> {
@@ -197,18 +235,25 @@ fn text(out: &mut impl Write, thing: &Thing, told: &Told) -> Outcome<()> {
     let missing = if thing.is_meant() { "missing" } else { "not finite" };
     row(out, missing, look::grouped(statistics.left_out))?;
     if statistics.count > 0 {
+        let number = |value: String| format!("{value}{units}");
+        let shown = |value: f64| told.date(value).unwrap_or_else(|| number(told.shown(value)));
+        // A distance between dates is counted from none.
+        let step =
+            told.times.as_ref().and(told.units.as_deref()).and_then(|units| units.split_once(" since "));
+        let step = step.map_or_else(|| units.clone(), |(step, _)| format!(" {}", look::safe(step)));
         for (key, value) in [
-            ("min", told.shown(statistics.low)),
-            ("max", told.greatest()),
-            ("mean", told.shown(statistics.mean())),
-            ("deviation", told.plain(statistics.deviation())),
+            ("min", shown(statistics.low)),
+            ("max", told.last_date().unwrap_or_else(|| number(told.greatest()))),
+            ("mean", shown(statistics.mean())),
+            ("deviation", format!("{}{step}", told.plain(statistics.deviation()))),
         ] {
-            row(out, key, format!("{value}{units}"))?;
+            row(out, key, value)?;
         }
         for (part, value) in PARTS.iter().zip(&told.quantiles) {
-            let near = if told.off > 0.0 { format!("  to {}", brief(told.off)) } else { String::new() };
+            let unit = if told.times.is_some() { &step } else { "" };
+            let near = if told.off > 0.0 { format!("  to {}{unit}", brief(told.off)) } else { String::new() };
             let key = if *part == 0.5 { "median".to_owned() } else { format!("{:.0} %", part * 100.0) };
-            row(out, &key, format!("{}{units}{near}", told.shown(*value)))?;
+            row(out, &key, format!("{}{near}", shown(*value)))?;
         }
     }
     table.flush(out)?;
@@ -232,6 +277,18 @@ fn json(path: &str, told: &Told) -> String {
             told.add(&mut inner, &part.to_string(), *value);
         }
         object.raw("quantiles", &inner.finish()).value("quantiles_off_by", told.off);
+        let dates = [
+            ("min", told.date(statistics.low)),
+            ("max", told.last_date()),
+            ("mean", told.date(statistics.mean())),
+        ];
+        let mut inner = JsonObject::new();
+        for (key, date) in dates {
+            inner.value(key, date.map_or(Value::Null, Value::from));
+        }
+        if told.times.is_some() {
+            object.raw("dates", &inner.finish());
+        }
     }
     if let Some(units) = &told.units {
         object.value("units", units.as_str());
@@ -245,10 +302,21 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
     let root = file.resolve(group).map_err(|error| Failure::of(path, &error))?;
     let mut paths = Vec::new();
     let _ = breadth_first(file.source(), (group, root), file.limits(), &mut |entry| {
-        if let Found::Object(_, Object::Array(info)) = &entry.what
-            && info.elements().is_some_and(|count| count > 0)
-        {
-            paths.push(entry.path.clone());
+        match &entry.what {
+            Found::Object(id, Object::Array(info)) if info.elements().is_some() => {
+                let unknown = unknown(file, *id, info).err();
+                if unknown.is_some() || info.elements() != Some(0) {
+                    paths.push((entry.path.clone(), unknown));
+                }
+            }
+            Found::Object(id, Object::Group) if view != View::Stored => {
+                let node = data.known(&entry.path, *id);
+                // A group with these attributes stands for an array whose elements are all the same.
+                if ["value", "shape"].iter().all(|name| node.has(name).unwrap_or(false)) {
+                    paths.push((entry.path.clone(), None));
+                }
+            }
+            _ => {}
         }
         ControlFlow::Continue(())
     });
@@ -259,8 +327,8 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
     let heads = ["", "min", "max", "mean", "deviation", "missing", "units"];
     let mut headed = false;
     let mut answer = Answer::Yes;
-    for object in paths {
-        let found = one(data, (&object, view), session);
+    for (object, unknown) in paths {
+        let found = unknown.map_or_else(|| one(data, (&object, view), session), Err);
         let row = match found {
             Ok(None) => continue,
             Ok(Some(told)) if session.json => {
@@ -293,6 +361,14 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
     Ok(answer)
 }
 
+/// Fails if an array seems to have no elements because its length is that of sources which cannot be asked.
+fn unknown(file: &File, id: ObjectId, info: &ArrayInfo) -> Result<()> {
+    match info.shape.as_deref().filter(|shape| shape.contains(&0)) {
+        Some(shape) => file.source().read(id, &Slab::all(shape)?, &mut Vec::new()),
+        None => Ok(()),
+    }
+}
+
 /// Returns the statistics of an array of numbers without quantiles; `None` if it holds something else.
 fn one(
     data: &Dataset,
@@ -311,17 +387,34 @@ fn one(
         session.watched("reading", &[thing.source()], || statistics(&subject, &numbers))?;
     let units = thing.variable().and_then(|variable| variable.units.clone());
     let (quantiles, label) = (Vec::new(), String::new());
-    Ok(Some(Told { statistics, ends, quantiles, off: 0.0, units, label, single: false }))
+    let times = times(&thing);
+    Ok(Some(Told { statistics, ends, quantiles, off: 0.0, units, times, label, single: false }))
 }
 
 fn line(path: &str, told: &Told) -> Vec<Cell> {
     let statistics = &told.statistics;
     let mut row = vec![Cell::new(PLAIN, look::safe(path))];
     let least = told.ends.map_or(0.0, |(least, _)| least as f64);
-    let ends = [statistics.low, statistics.high, statistics.mean()].map(|value| least + value);
-    let numbers = ends.into_iter().chain([statistics.deviation()]);
-    let shown = |value: f64| if statistics.count == 0 { String::new() } else { brief(value) };
-    row.extend(numbers.map(|value| Cell::new(PLAIN, shown(value))));
+    // A line has room for days, and for times of day if they are all that differs.
+    let (first, last) = (told.date(statistics.low), told.last_date());
+    let day = |date: &Option<String>| {
+        date.as_deref().map(|date| date.split_once('T').map_or(date, |(day, _)| day).to_owned())
+    };
+    let days = day(&first) != day(&last);
+    let shown = |value: f64, date: Option<String>| match (statistics.count, date) {
+        (0, _) => String::new(),
+        (_, date @ Some(_)) if days => day(&date).unwrap_or_default(),
+        (_, Some(date)) => date,
+        (_, None) => brief(value),
+    };
+    for (value, date) in [
+        (least + statistics.low, first),
+        (least + statistics.high, last),
+        (least + statistics.mean(), told.date(statistics.mean())),
+        (statistics.deviation(), None),
+    ] {
+        row.push(Cell::new(PLAIN, shown(value, date)));
+    }
     let missing = if statistics.left_out == 0 { String::new() } else { look::grouped(statistics.left_out) };
     row.push(Cell::new(PLAIN, missing));
     row.push(Cell::new(FAINT, look::safe(told.units.as_deref().unwrap_or_default())));

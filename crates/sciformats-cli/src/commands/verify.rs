@@ -10,7 +10,7 @@ use sciformats_salvage::RepairPlan;
 
 use super::json::JsonObject;
 use super::salvage::apart;
-use crate::args::Verify;
+use crate::args::{Object, Verify};
 use crate::failure::{Answer, Failure, Outcome, advice, complain, explain, free};
 use crate::look::{self, FAINT, LINK, TITLE, WELL, WRONG};
 use crate::output::not_stdout;
@@ -24,13 +24,21 @@ pub(super) fn run(args: &Verify, session: &Session) -> Outcome {
     let mut out = session.text();
     let mut answer = Answer::Yes;
     let mut unreadable = false;
-    for path in &super::expanded(&args.files) {
+    for object in &super::all_named(&args.files, session) {
+        let path = &object.file;
         let sound = match session.try_open_cut(path) {
-            Ok(file) => one(&mut out, path, &file, session)?,
+            Ok(file) => match file.resolve(&object.path) {
+                Ok(_) => one(&mut out, object, &file, session)?,
+                Err(error) => {
+                    complain(&Failure::within(path, &file, &error).to_string());
+                    unreadable = true;
+                    continue;
+                }
+            },
             // A damaged file that cannot be opened still counts as verified. A file of no known format does not.
             Err(error) if error.blame() == Blame::File && !matches!(error, Error::NotThisFormat { .. }) => {
                 print(&mut out, path, &Finding { path: None, error }, session)?;
-                conclude(&mut out, path, None, session)?;
+                conclude(&mut out, object, None, session)?;
                 false
             }
             Err(error) => {
@@ -113,19 +121,25 @@ fn planned(out: &mut impl Write, path: &Path, plan: &RepairPlan) -> io::Result<(
     writeln!(out, "{TITLE}{file}{TITLE:#}: {style}{verdict}{style:#}")
 }
 
-fn one(out: &mut impl Write, path: &Path, file: &File, session: &Session) -> Outcome<bool> {
+fn one(out: &mut impl Write, object: &Object, file: &File, session: &Session) -> Outcome<bool> {
+    let path = object.file.as_path();
     let mut failure = Ok(());
     let mut limits = 0;
     let summary = session.watched("verifying", &[file], || {
-        verify::verify(file, &mut |finding| {
+        let mut tell = |finding: Finding| {
             limits += u64::from(matches!(finding.error, Error::LimitExceeded { .. }));
             if failure.is_ok() {
                 failure = print(out, path, &finding, session);
             }
-        })
+        };
+        match object.path.as_str() {
+            "/" => Ok(verify::verify(file, &mut tell)),
+            inside => verify::verify_object(file, inside, &mut tell),
+        }
     });
     failure?;
-    conclude(out, path, Some((summary, limits)), session)?;
+    let summary = summary.map_err(|error| Failure::within(path, file, &error))?;
+    conclude(out, object, Some((summary, limits)), session)?;
     Ok(summary.findings == 0 && summary.missing == 0)
 }
 
@@ -160,7 +174,7 @@ fn print(out: &mut impl Write, path: &Path, finding: &Finding, session: &Session
 /// opened.
 fn conclude(
     out: &mut impl Write,
-    path: &Path,
+    Object { file, path }: &Object,
     summary: Option<(verify::Summary, u64)>,
     session: &Session,
 ) -> io::Result<()> {
@@ -168,7 +182,11 @@ fn conclude(
     let (summary, limits) = summary.unwrap_or_default();
     if session.json {
         let mut object = JsonObject::new();
-        object.value("file", path.display().to_string()).value("ok", findings == 0 && summary.missing == 0);
+        object.value("file", file.display().to_string());
+        if path != "/" {
+            object.value("path", path.as_str());
+        }
+        object.value("ok", findings == 0 && summary.missing == 0);
         object.value("findings", findings).value("missing", summary.missing).value("links", summary.links);
         object.value("objects", summary.objects);
         object.value("attributes", summary.attributes).value("bytes", summary.bytes);
@@ -177,7 +195,8 @@ fn conclude(
     if session.quiet {
         return Ok(());
     }
-    let file = path.display().to_string();
+    let inside = if path == "/" { String::new() } else { format!(":{path}") };
+    let file = format!("{}{inside}", file.display());
     let file = look::safe(&file);
     let objects = look::count(summary.objects, "object");
     let mut remarks = format!("{objects}, {} read", look::size(summary.bytes));

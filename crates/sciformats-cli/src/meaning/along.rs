@@ -30,6 +30,8 @@ pub(crate) struct Along {
     /// Whether the dimension points north, or upwards on a map.
     pub(crate) north: bool,
     pub(crate) places: Places,
+    /// Whether the places are the middles of cells whose edges are stored.
+    pub(crate) middles: bool,
     /// The edges of the cells, if the places are their middles.
     pub(crate) cells: Option<Vec<(f64, f64)>>,
 }
@@ -126,7 +128,7 @@ pub(crate) fn along(data: &Dataset, variable: &Variable, axis: usize, range: Ran
         let label = dimension.name.clone().unwrap_or_default();
         let places = Places::Numbers(spaced(spacing, range));
         let units = spacing.units.clone();
-        return Ok(Some(Along { label, units, north: false, places, cells: None }));
+        return Ok(Some(Along { label, units, north: false, places, middles: false, cells: None }));
     }
     let Some(path) = variable.coordinates_path(axis) else { return Ok(None) };
     // What is wrong with the array of coordinates is reported where that array is shown.
@@ -156,10 +158,11 @@ pub(crate) fn along(data: &Dataset, variable: &Variable, axis: usize, range: Ran
     let counted = matches!(places, Places::Numbers(_) | Places::Integers(_));
     let units = of.units.clone().filter(|_| counted);
     let mut label = of.long_name.clone().unwrap_or_else(|| of.name.clone());
-    if edges.is_some() {
+    let middles = edges.is_some();
+    if middles {
         label = format!("{label}, {MIDDLES}");
     }
-    Ok(Some(Along { label, units, north: data.points_north(&of), places, cells }))
+    Ok(Some(Along { label, units, north: data.points_north(&of), places, middles, cells }))
 }
 
 /// Returns integers of which none is missing, if some of them would be rounded as numbers.

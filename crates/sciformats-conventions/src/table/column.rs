@@ -214,6 +214,33 @@ impl Column {
         }
     }
 
+    /// Checks what reading the values does not: the checksums of blocks that are stored together. Whoever copies a column calls
+    /// this first, because the copy will have checksums of its own. See [`sound`](sciformats::Source::sound).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Malformed`](sciformats::Error::Malformed) if a checksum is another one; `Io`.
+    pub fn sound(&self) -> Result<()> {
+        let sound = |node: &Node| node.file().source().sound(node.id());
+        match &self.cells {
+            Cells::Variable(variable) | Cells::Block(variable, ..) => sound(variable.node()),
+            Cells::Masked(variable, mask) => {
+                sound(variable.node())?;
+                match mask {
+                    Mask::Stored(marks, _) => sound(marks.node()),
+                    Mask::Known(_) => Ok(()),
+                }
+            }
+            Cells::Field(records, ..) | Cells::Element(records, ..) => sound(records.node()),
+            Cells::Ragged(values, ends) => {
+                values.sound()?;
+                sound(ends.node())
+            }
+            Cells::Spread(of) => sound(of.variable.node()),
+            Cells::Texts(..) | Cells::Computed(..) | Cells::Places(_) => Ok(()),
+        }
+    }
+
     /// Returns how many values each row has in each further dimension; a plain column has no such dimension.
     pub fn row_shape(&self) -> Vec<u64> {
         match &self.cells {

@@ -73,8 +73,9 @@ impl Table {
 
     /// Creates a table with a row for each point of the grid of some variables: the coordinates of the point, of which
     /// each belongs to some of the dimensions, in ascending order, and then the values. Dimensions without coordinates
-    /// become places, which are numbers from 0 on. `None` if the variables differ in their dimensions, or if the grid has
-    /// too many points to be counted.
+    /// become places, which are numbers from 0 on. A coordinate that is longer by one than its only dimension has the edges of the
+    /// cells: it becomes two columns, whose names end with `_low` and `_high`. `None` if the variables differ in their
+    /// dimensions, or if the grid has too many points to be counted.
     pub fn of_grid(
         path: impl Into<String>,
         variables: Vec<Variable>,
@@ -86,27 +87,36 @@ impl Table {
             return None;
         }
         let grid = Arc::new(Grid::of(&shape)?);
-        let spread = |variable: Variable, axes: Vec<usize>| {
-            let (name, units) = (variable.name.clone(), variable.units.clone());
-            let of = Spread { variable: Box::new(variable), grid: Arc::clone(&grid), axes: axes.into() };
+        let shifted = |variable: Variable, axes: Vec<usize>, (after, ending): (u64, &str)| {
+            let (name, units) = (format!("{}{ending}", variable.name), variable.units.clone());
+            let (grid, axes) = (Arc::clone(&grid), axes.into());
+            let of = Spread { variable: Box::new(variable), grid, axes, after };
             Column::new(name, Cells::Spread(of)).in_units(units)
         };
+        let spread = |variable: Variable, axes: Vec<usize>| shifted(variable, axes, (0, ""));
         let mut index = Vec::new();
         let mut others = Vec::new();
         for (variable, axes) in coordinates {
             // The shape of a coordinate is a part of that of the grid.
             let own: Vec<u64> = axes.iter().filter_map(|&axis| shape.get(axis).copied()).collect();
-            if axes.is_empty() || !axes.is_sorted_by(|one, next| one < next) || variable.shape() != own {
+            let edges = is_longer(&variable, &own);
+            let fits = edges || variable.shape() == own;
+            if axes.is_empty() || !axes.is_sorted_by(|one, next| one < next) || !fits {
                 return None;
             }
-            if axes.len() == 1 { index.push((axes, variable)) } else { others.push((axes, variable)) }
+            if axes.len() == 1 { index.push((axes, variable, edges)) } else { others.push((axes, variable)) }
         }
         let mut columns = Vec::new();
         for (axis, dimension) in dimensions.iter().enumerate() {
             let mut found = false;
-            while let Some(at) = index.iter().position(|(axes, _)| axes.first() == Some(&axis)) {
-                let (axes, variable) = index.remove(at);
-                columns.push(spread(variable, axes));
+            while let Some(at) = index.iter().position(|(axes, ..)| axes.first() == Some(&axis)) {
+                let (axes, variable, edges) = index.remove(at);
+                if edges {
+                    columns.push(shifted(variable.clone(), axes.clone(), (0, "_low")));
+                    columns.push(shifted(variable, axes, (1, "_high")));
+                } else {
+                    columns.push(spread(variable, axes));
+                }
                 found = true;
             }
             if !found {
@@ -287,5 +297,13 @@ impl Table {
             Cells::Texts(_, file) => file.clone(),
             Cells::Places(_) => None,
         })
+    }
+}
+
+/// Returns whether a coordinate is longer by one than the only dimension that it belongs to.
+fn is_longer(coordinate: &Variable, own: &[u64]) -> bool {
+    match (coordinate.shape().as_slice(), own) {
+        ([edges], [length]) => length.checked_add(1) == Some(*edges),
+        _ => false,
     }
 }

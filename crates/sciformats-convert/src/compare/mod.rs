@@ -378,3 +378,39 @@ pub fn compare(
 ) -> Summary {
     tree::compare((a, b), options, visit)
 }
+
+/// As [`compare`], for an object of each file with everything below it. Differences, and the patterns of options, have the paths of
+/// the first file.
+///
+/// ```
+/// use sciformats::memory::{Memory, array};
+/// use sciformats::{File, Format};
+/// use sciformats_convert::compare::{Options, compare_objects};
+/// use std::ops::ControlFlow;
+///
+/// let mut tree = Memory::new(Format::Hdf5);
+/// for name in ["u", "v"] {
+///     tree.array(tree.root(), name, array::<f64>(&[1], &[1.0]));
+/// }
+/// let file = File::from(tree);
+/// let same = |b| compare_objects((&file, "/u"), (&file, b), &Options::exact(), &mut |_| ControlFlow::Continue(()));
+/// assert!(same("/v")?.is_same() && !same("/")?.is_same());
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::NotFound`](sciformats::Error::NotFound) if there is no such object; those of finding it.
+pub fn compare_objects(
+    a: (&File, &str),
+    b: (&File, &str),
+    options: &Options,
+    visit: &mut dyn FnMut(Difference) -> ControlFlow<()>,
+) -> sciformats::Result<Summary> {
+    let ids = (a.0.resolve(a.1)?, b.0.resolve(b.1)?);
+    let path = match a.1.trim_end_matches('/') {
+        "" => "/",
+        path => path,
+    };
+    Ok(tree::compare_objects((a.0, b.0), (path, ids), options, visit))
+}

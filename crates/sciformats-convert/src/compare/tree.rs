@@ -33,11 +33,21 @@ struct Walk<'a> {
 }
 
 pub(super) fn compare(files: (&File, &File), options: &Options, visit: Visit<'_>) -> Summary {
+    let roots = (files.0.source().root(), files.1.source().root());
+    compare_objects(files, ("/", roots), options, visit)
+}
+
+/// Compares two objects, whose differences begin with `path`.
+pub(super) fn compare_objects(
+    files: (&File, &File),
+    (path, ids): (&str, (ObjectId, ObjectId)),
+    options: &Options,
+    visit: Visit<'_>,
+) -> Summary {
     let seen = (Seen::default(), Seen::default());
     let mut walk =
         Walk { files, options, visit, summary: Summary::default(), seen, unfolding: files.0.unfolding() };
-    let roots = (files.0.source().root(), files.1.source().root());
-    let _ = walk.objects("/", roots, 0);
+    let _ = walk.objects(path, ids, 0);
     walk.summary
 }
 

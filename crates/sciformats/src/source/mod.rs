@@ -208,7 +208,8 @@ pub trait Source: Send + Sync {
     /// Those of reading the object.
     fn storage(&self, id: ObjectId) -> Result<Vec<(&'static str, String)>> {
         let Object::Array(info) = self.object(id)? else { return Ok(Vec::new()) };
-        let chunks = info.chunks.map_or_else(|| "none".to_owned(), |chunks| format!("{chunks:?}"));
+        let by = |lengths: Vec<u64>| lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
+        let chunks = info.chunks.map_or_else(|| "none".to_owned(), by);
         Ok(vec![("chunks", chunks), ("filters", info.filters.join(", "))])
     }
 

@@ -9,7 +9,7 @@ use super::value::Kind;
 #[derive(Debug, Args)]
 #[command(subcommand_value_name = "CHANGE", subcommand_help_heading = "Changes of HDF5 and Blosc2 files")]
 pub(crate) struct Edit {
-    /// The file
+    /// The file; `FILE:/PATH` also contains the first path of the change
     pub(super) file: PathBuf,
     /// Check the change and report what it would do, but write nothing
     #[arg(long, global = true)]

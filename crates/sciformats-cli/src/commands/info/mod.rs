@@ -1,6 +1,7 @@
 //! `info`: describes a file on one screen.
 
 mod meant;
+mod object;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -8,13 +9,13 @@ use std::path::Path;
 
 use sciformats::source::{Member, Run, Runs, Summary};
 use sciformats::walk::{Seen, join};
-use sciformats::{ElementType, File, Object, ObjectId, Slab, Target, Value};
+use sciformats::{ElementType, File, Object as Found, ObjectId, Slab, Target, Value};
 use sciformats_conventions::type_name;
 use sciformats_core::bound;
 
 use self::meant::{Meant, dataset, meant};
 use super::json::JsonObject;
-use crate::args::Files;
+use crate::args::{Files, Object};
 use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, SHAPE, TITLE, TYPE, Table, WRONG};
 use crate::session::Session;
@@ -22,8 +23,17 @@ use crate::session::Session;
 pub(super) fn run(args: &Files, session: &Session) -> Outcome {
     let mut out = session.text();
     let mut first = true;
-    let answer = super::for_each_file(&args.files, session, |path, file| {
-        let counts = session.watched("counting", &[file], || count(file));
+    let objects: Vec<Object> = args.files.iter().map(|word| super::named(word, session)).collect();
+    let answer = super::for_each_opened(&objects, session, |object, file| {
+        let path = object.file.as_path();
+        if object.path != "/" {
+            if !std::mem::take(&mut first) && !session.json {
+                writeln!(out)?;
+            }
+            object::write(&mut out, (object, file), session)?;
+            return Ok(Answer::Yes);
+        }
+        let counts = session.watched("counting", &[file], || count(file, ("/", file.source().root())));
         let mut facts = file.source().facts();
         facts.extend(file.source().measures().map_err(|error| Failure::of(path, &error))?);
         let summaries = file.source().summaries().map_err(|error| Failure::of(path, &error))?;
@@ -65,12 +75,11 @@ struct Counts {
     filters: BTreeMap<String, u64>,
 }
 
-/// Counts everything at and below the root. Of members that are alike, only the first is examined.
-fn count(file: &File) -> Counts {
+/// Counts everything at and below an object. Of members that are alike, only the first is examined.
+fn count(file: &File, (path, id): (&str, ObjectId)) -> Counts {
     let mut counts = Counts { stored: Some(0), ..Counts::default() };
-    let root = file.source().root();
     let mut count = Count { file, counts: &mut counts, seen: Seen::default() };
-    count.object("/", root, 1, 0);
+    count.object(path, id, 1, 0);
     counts
 }
 
@@ -92,8 +101,8 @@ impl Count<'_> {
             add(&mut self.counts.damaged, times);
             return;
         };
-        let group = matches!(object, Object::Group);
-        if let Object::Array(info) = &object
+        let group = matches!(object, Found::Group);
+        if let Found::Array(info) = &object
             && let Some(slab) = info.shape.as_deref().filter(|shape| shape.contains(&0)).map(Slab::all)
             && let Err(error) = slab.and_then(|slab| source.read(id, &slab, &mut Vec::new()))
         {
@@ -135,14 +144,14 @@ fn add(sum: &mut u64, times: u64) {
 }
 
 impl Counts {
-    fn add(&mut self, object: Object, times: u64) {
+    fn add(&mut self, object: Found, times: u64) {
         let all = |bytes: u64| bound::product(bytes, times);
         match object {
-            Object::Group => add(&mut self.groups, times),
-            Object::Datatype(_) => add(&mut self.datatypes, times),
-            Object::Value(_) => add(&mut self.values, times),
-            Object::Damaged { .. } => add(&mut self.damaged, times),
-            Object::Array(info) => {
+            Found::Group => add(&mut self.groups, times),
+            Found::Datatype(_) => add(&mut self.datatypes, times),
+            Found::Value(_) => add(&mut self.values, times),
+            Found::Damaged { .. } => add(&mut self.damaged, times),
+            Found::Array(info) => {
                 add(&mut self.arrays, times);
                 add(&mut self.logical, all(info.logical().unwrap_or_default()));
                 self.stored = self.stored.zip(info.stored).map(|(sum, stored)| bound::sum(sum, all(stored)));
@@ -173,6 +182,62 @@ impl Counts {
         let shown = counts.iter().filter(|(n, _)| *n > 0).map(|(n, noun)| look::count(*n, noun));
         let text = shown.collect::<Vec<_>>().join(", ");
         if text.is_empty() { "nothing".into() } else { text }
+    }
+
+    /// Returns what people are shown: keys and values.
+    fn rows(&self) -> Vec<(&'static str, Cell)> {
+        let mut rows = vec![("contents", Cell::new(PLAIN, self.contents()))];
+        if !self.types.is_empty() {
+            rows.push(("types", Cell::new(PLAIN, look::safe(&ranked(&named(&self.types))))));
+        }
+        if !self.filters.is_empty() {
+            rows.push(("filters", Cell::new(PLAIN, look::safe(&ranked(&self.filters)))));
+        }
+        if self.arrays > 0 {
+            let mut data = Cell::new(PLAIN, look::size(self.logical));
+            if let (Some(stored), Some(ratio)) = (self.stored, self.ratio()) {
+                let same = if stored == self.logical { String::new() } else { format!(", ratio {ratio:.2}") };
+                data = data.and(FAINT, format!("  stored in {}{same}", look::size(stored)));
+            }
+            rows.push(("data", data));
+        }
+        if self.damaged > 0 {
+            rows.push(("damaged", Cell::new(WRONG, look::count(self.damaged, "object"))));
+        }
+        let unknown = self.unknown.iter().map(|unknown| Cell::new(WRONG, look::safe(unknown)));
+        rows.extend(unknown.map(|unknown| ("of unknown length", unknown)));
+        rows
+    }
+
+    /// Adds what programs get.
+    fn json(&self, object: &mut JsonObject) {
+        for (key, count) in [
+            ("groups", self.groups),
+            ("arrays", self.arrays),
+            ("datatypes", self.datatypes),
+            ("values", self.values),
+            ("links", self.links),
+            ("attributes", self.attributes),
+            ("damaged", self.damaged),
+            ("logical", self.logical),
+        ] {
+            object.value(key, count);
+        }
+        if let Some(stored) = self.stored {
+            object.value("stored", stored);
+        }
+        if !self.unknown.is_empty() {
+            let unknown = self.unknown.iter().map(|unknown| unknown.as_str().into()).collect();
+            object.value("unknown", Value::List(unknown));
+        }
+        let types = self.types.iter().map(|(name, (_, count))| (name.clone(), *count)).collect();
+        for (key, counts) in [("types", &types), ("filters", &self.filters)] {
+            let mut inner = JsonObject::new();
+            for (name, count) in counts {
+                inner.value(name, *count);
+            }
+            object.raw(key, &inner.finish());
+        }
     }
 }
 
@@ -222,26 +287,8 @@ fn text(
         let value = value.to_string();
         row(out, key, Cell::new(PLAIN, look::safe(&value)))?;
     }
-    row(out, "contents", Cell::new(PLAIN, counts.contents()))?;
-    if !counts.types.is_empty() {
-        row(out, "types", Cell::new(PLAIN, look::safe(&ranked(&named(&counts.types)))))?;
-    }
-    if !counts.filters.is_empty() {
-        row(out, "filters", Cell::new(PLAIN, look::safe(&ranked(&counts.filters))))?;
-    }
-    if counts.arrays > 0 {
-        let mut data = Cell::new(PLAIN, look::size(counts.logical));
-        if let (Some(stored), Some(ratio)) = (counts.stored, counts.ratio()) {
-            let same = if stored == counts.logical { String::new() } else { format!(", ratio {ratio:.2}") };
-            data = data.and(FAINT, format!("  stored in {}{same}", look::size(stored)));
-        }
-        row(out, "data", data)?;
-    }
-    if counts.damaged > 0 {
-        row(out, "damaged", Cell::new(WRONG, look::count(counts.damaged, "object")))?;
-    }
-    for unknown in &counts.unknown {
-        row(out, "of unknown length", Cell::new(WRONG, look::safe(unknown)))?;
+    for (key, cell) in counts.rows() {
+        row(out, key, cell)?;
     }
     table.flush(out)?;
     Ok(())
@@ -309,33 +356,7 @@ fn json(
     }
     object.raw("facts", &inner.finish());
     meant.json(&mut object);
-    for (key, count) in [
-        ("groups", counts.groups),
-        ("arrays", counts.arrays),
-        ("datatypes", counts.datatypes),
-        ("values", counts.values),
-        ("links", counts.links),
-        ("attributes", counts.attributes),
-        ("damaged", counts.damaged),
-        ("logical", counts.logical),
-    ] {
-        object.value(key, count);
-    }
-    if let Some(stored) = counts.stored {
-        object.value("stored", stored);
-    }
-    if !counts.unknown.is_empty() {
-        let unknown = counts.unknown.iter().map(|unknown| unknown.as_str().into()).collect();
-        object.value("unknown", Value::List(unknown));
-    }
-    let types = counts.types.iter().map(|(name, (_, count))| (name.clone(), *count)).collect();
-    for (key, counts) in [("types", &types), ("filters", &counts.filters)] {
-        let mut inner = JsonObject::new();
-        for (name, count) in counts {
-            inner.value(name, *count);
-        }
-        object.raw(key, &inner.finish());
-    }
+    counts.json(&mut object);
     if !summaries.is_empty() {
         let lines: Vec<String> = summaries.iter().map(summary_json).collect();
         object.raw("names", &format!("[{}]", lines.join(",")));

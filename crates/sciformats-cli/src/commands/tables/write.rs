@@ -191,8 +191,10 @@ fn json(table: Reader, out: &mut impl Write) -> Result<u64> {
                 line.push(':');
                 write_cell(&mut line, Style::Json, column.as_ref(), row);
             }
-            line.push_str("}\n");
-            out.write_all(line.as_bytes()).map_err(failed)?;
+            line.push('}');
+            // On a terminal the control characters of texts would otherwise be shown as escapes that JSON does not know.
+            out.write_all(look::safe_json(&line).as_bytes()).map_err(failed)?;
+            out.write_all(b"\n").map_err(failed)?;
         }
         rows = rows.saturating_add(batch.num_rows() as u64); // a bound
     }

@@ -15,17 +15,17 @@ const ATTRIBUTES: usize = 500;
 
 /// A line with a key, a value, and whether it reports something wrong.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Said {
-    pub(super) key: String,
-    pub(super) value: String,
-    pub(super) wrong: bool,
+pub(in crate::commands) struct Said {
+    pub(in crate::commands) key: String,
+    pub(in crate::commands) value: String,
+    pub(in crate::commands) wrong: bool,
 }
 
 /// The description of an object.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Details {
+pub(in crate::commands) struct Details {
     pub(super) path: String,
-    pub(super) lines: Vec<Said>,
+    pub(in crate::commands) lines: Vec<Said>,
     /// The shape, if the object is an array with elements.
     pub(super) shape: Option<Vec<u64>>,
     /// Whether the elements are numbers.
@@ -50,7 +50,11 @@ impl Details {
 }
 
 /// Describes an object.
-pub(super) fn details((data, view): (&Dataset, View), path: &str, leads: Option<&Leads>) -> Details {
+pub(in crate::commands) fn details(
+    (data, view): (&Dataset, View),
+    path: &str,
+    leads: Option<&Leads>,
+) -> Details {
     let file = data.file();
     let mut found = Details { path: path.into(), ..Details::default() };
     let id = match leads {

@@ -5,10 +5,10 @@
 //! therefore have any number of objects, and arrays may be larger than memory.
 
 mod browser;
-mod details;
+pub(super) mod details;
 mod draw;
 mod table;
-mod tree;
+pub(super) mod tree;
 mod work;
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::look;
 
 /// What a line stands for.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Leads {
+pub(in crate::commands) enum Leads {
     /// An object.
     To(ObjectId),
     /// A link that is not followed, and its description.

@@ -175,7 +175,7 @@ impl Rows {
                 look::count(shown - from, "row")
             )?;
         }
-        let layout = Layout::of(array, thing.variable());
+        let layout = Layout::of(array, thing);
         if first {
             self.columns.widen(&layout.heads);
         }
@@ -184,7 +184,7 @@ impl Rows {
         loop {
             let count = layout.at_once.min(to - at);
             let places =
-                if layout.placed { places(thing, Range::new(at, count)) } else { Default::default() };
+                if layout.placed { places(thing, Range::new(at, count)).0 } else { Default::default() };
             let mut rows = layout.rows(array, at, count)?;
             for (number, row) in rows.iter_mut().enumerate() {
                 let mut start = vec![look::grouped(bound::sum(at, number as u64))];
@@ -242,10 +242,11 @@ fn lines(
         )?;
         let mut line = JsonObject::new();
         line.value("row", row);
-        if has_places(thing.variable())
-            && let Some(place) = places(thing, Range::new(row, 1)).first()
-        {
-            line.value("at", place.as_str());
+        if has_places(thing.variable()) {
+            let (places, middles) = places(thing, Range::new(row, 1));
+            if let Some(place) = places.first() {
+                line.value(if middles { along::MIDDLES } else { "at" }, place.as_str());
+            }
         }
         line.raw("value", String::from_utf8_lossy(&value).trim_end());
         writeln!(out, "{}", line.finish())?;
@@ -293,7 +294,8 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(array: &Array<'_>, variable: Option<&Variable>) -> Self {
+    fn of(array: &Array<'_>, thing: &Thing) -> Self {
+        let variable = thing.variable();
         let inner = array.shape().get(1..).unwrap_or_default();
         let width = inner.iter().fold(1, |product, &side| bound::product(product, side));
         let bytes = bound::product(array.element().size().unwrap_or(16), width.max(1));
@@ -302,7 +304,11 @@ impl Layout {
         let mut heads = vec!["row".to_owned()];
         if placed {
             let name = variable.and_then(|variable| variable.dimensions.first()?.name.clone());
-            heads.push(look::safe(&name.unwrap_or_default()).into_owned());
+            let name = look::safe(&name.unwrap_or_default()).into_owned();
+            // The name alone is that of the edges.
+            let middles =
+                places(thing, Range::new(0, array.shape().first().copied().unwrap_or_default().min(1))).1;
+            heads.push(if middles { format!("{name} {}", along::MIDDLES) } else { name });
         }
         let units =
             variable.and_then(|variable| variable.units.as_deref()).map(|units| format!(" ({units})"));
@@ -396,11 +402,12 @@ fn has_places(variable: Option<&Variable>) -> bool {
     variable.is_some_and(|variable| variable.coordinates_path(0).is_some_and(|path| path != variable.path()))
 }
 
-/// Returns the coordinates of rows as text; none if they are not there yet.
-fn places(thing: &Thing, rows: Range) -> Vec<String> {
-    let Some(variable) = thing.variable() else { return Vec::new() };
-    let Ok(Some(along)) = along::along(thing.data(), variable, 0, rows) else { return Vec::new() };
-    match along.places {
+/// Returns the coordinates of rows as text, and whether they are the middles of edges that are stored; none if they are not there
+/// yet.
+fn places(thing: &Thing, rows: Range) -> (Vec<String>, bool) {
+    let Some(variable) = thing.variable() else { return Default::default() };
+    let Ok(Some(along)) = along::along(thing.data(), variable, 0, rows) else { return Default::default() };
+    let places = match along.places {
         Places::Numbers(numbers) => numbers.into_iter().map(brief).collect(),
         Places::Integers(integers) => integers.iter().map(i128::to_string).collect(),
         Places::Times(times, _) => {
@@ -409,5 +416,6 @@ fn places(thing: &Thing, rows: Range) -> Vec<String> {
         Places::Texts(texts) => {
             texts.into_iter().map(|text| look::safe(&text.unwrap_or_default()).into_owned()).collect()
         }
-    }
+    };
+    (places, along.middles)
 }

@@ -9,6 +9,7 @@ mod describe;
 mod details;
 mod elsewhere;
 mod recorded;
+mod stored_types;
 mod structures;
 
 pub use describe::{element, filter, is_canonical, is_external, leads_elsewhere};

@@ -4,15 +4,17 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use hdf5_pure::structure::{
-    Class, CreationOrder, Dataspace, FileSpaceInfo, Fill, Layout, Mapping, Member, VariableLength, checksum,
+    Class, CreationOrder, Dataspace, FileSpaceInfo, Fill, FilterDescription, Layout, Mapping, Regular,
+    Selection, VariableLength, checksum,
 };
 use hdf5_pure::walk::Found;
 use hdf5_pure::{Address, Attribute, Dataset, Datatype, File, Name, Node, Slab};
 use sciformats_core::bound;
 
-use super::describe::{element, file_space, is_canonical, layout_word, leads_elsewhere};
+use super::describe::{element, file_space, layout_word, leads_elsewhere};
+use super::stored_types::{by, characters, class, hex, shown};
 use crate::Result;
-use crate::model::ArrayInfo;
+use crate::model::{ArrayInfo, Datum, Decoder};
 use crate::pieces::Pieces;
 
 /// The number of bytes of elements that are read at once to find null texts.
@@ -37,26 +39,34 @@ impl Recorded {
         let properties = file.creation_properties(address)?;
         let info = file.object_info(address)?;
         let said = |pair: Option<(u16, u16)>| {
-            pair.map_or_else(|| "by default".into(), |(most, fewest)| format!("{most}, {fewest}"))
+            pair.map_or_else(
+                || "by default".into(),
+                |(most, fewest)| format!("at most {most}, at least {fewest}"),
+            )
+        };
+        let times = match (properties.times, properties.modified) {
+            (Some([access, modification, change, birth]), _) => format!(
+                "accessed {access}, modified {modification}, changed {change}, born {birth} s after 1970"
+            ),
+            (None, Some(modified)) => format!("modified {modified} s after 1970"),
+            (None, None) => "not kept".into(),
         };
         let mut told = vec![
             ("hard links", info.references.to_string()),
             ("comment", info.comment.as_ref().map_or_else(String::new, shown)),
             ("version of the header", properties.header_version.to_string()),
-            ("order of attributes", format!("{:?}", properties.attribute_order).to_lowercase()),
+            ("order of attributes", order(properties.attribute_order).into()),
             ("thresholds of attributes", said(properties.attribute_phase_change)),
-            (
-                "times",
-                format!(
-                    "{:?}",
-                    properties.times.map_or_else(|| properties.modified.into_iter().collect(), Vec::from)
-                ),
-            ),
+            ("times", times),
         ];
         if let Some(links) = &properties.links {
-            told.push(("order of links", format!("{:?}", links.order).to_lowercase()));
+            let estimates = links.estimates.map_or_else(
+                || "by default".into(),
+                |(links, bytes)| format!("{links} links with names of {bytes} bytes"),
+            );
+            told.push(("order of links", order(links.order).into()));
             told.push(("thresholds of links", said(links.phase_change)));
-            told.push(("estimates of links", said(links.estimates)));
+            told.push(("estimates of links", estimates));
         }
         if file.root()?.address() == address {
             of_file(file, &mut told);
@@ -95,9 +105,9 @@ impl Recorded {
 
     fn attribute(&self, file: &File, attribute: &Attribute) -> Result<String> {
         let name = attribute.name().map(shown).unwrap_or_default();
-        let (datatype, characters) = (attribute.datatype()?, attribute.character_set()?);
+        let (datatype, characters) = (attribute.datatype()?, characters(attribute.character_set()?));
         let committed = self.committed(file, attribute.committed()?)?;
-        let mut told = format!("{name:?} in {characters:?}: {committed}{}", class(datatype));
+        let mut told = format!("{name:?} in {characters}: {committed}{}", class(datatype));
         if let Dataspace::Simple { dimensions, maximum } = attribute.dataspace()?
             && dimensions.iter().zip(maximum).any(|(&length, most)| *most != Some(length))
         {
@@ -120,17 +130,17 @@ impl Recorded {
         let (external, layout) = (dataset.external_files()?, dataset.layout()?);
         told.push(("layout", layout_word(layout, !external.is_empty()).into()));
         if let Layout::Chunked(chunked) = layout {
-            told.push(("chunks", format!("{:?}", chunked.dimensions)));
+            told.push(("chunks", by(&chunked.dimensions)));
             let edges = if chunked.unfiltered_edges { "not filtered" } else { "as others" };
             told.push(("chunks at the edges", edges.into()));
-            let filters = dataset.filters()?.filters.iter();
-            let filters =
-                filters.map(|filter| format!("{} {:?} {}", filter.id, filter.values, filter.optional));
+            let filters = dataset.filters()?.filters.iter().map(filter);
             told.push(("filters", filters.collect::<Vec<_>>().join("; ")));
         }
         if !external.is_empty() {
-            let files =
-                external.iter().map(|(name, offset, size)| format!("{:?} {offset} {size:?}", shown(name)));
+            let files = external.iter().map(|(name, offset, size)| {
+                let size = size.map_or_else(|| "to its end".into(), |size| format!("{size} bytes"));
+                format!("{:?} from byte {offset}, {size}", shown(name))
+            });
             told.push(("files", files.collect::<Vec<_>>().join("; ")));
         }
         let mappings = dataset.mappings()?;
@@ -196,7 +206,8 @@ fn unlinked(file: &File) -> Result<HashMap<Address, String>> {
 fn of_file(file: &File, told: &mut Vec<(&'static str, String)>) {
     let (superblock, k) = (file.superblock(), file.btree_k());
     told.push(("user block", file.base().to_string()));
-    let nodes = format!("{}, {}, {}", k.chunk, k.group_internal, k.group_leaf);
+    let nodes =
+        format!("{} for chunks, {} for groups, {} for their leaves", k.chunk, k.group_internal, k.group_leaf);
     told.push(("nodes of B-trees", nodes));
     let usual =
         FileSpaceInfo { strategy: 0, persist: false, threshold: 1, page_size: None, managers: Vec::new() };
@@ -208,15 +219,14 @@ fn of_file(file: &File, told: &mut Vec<(&'static str, String)>) {
     told.push(("widths of addresses and lengths", format!("{}, {}", sizes.offsets, sizes.lengths)));
     let shared = file.shared_indexes().iter().map(|index| {
         let (kinds, smallest) = (index.message_types, index.minimum_size);
-        format!("{kinds:#x} from {smallest} bytes, {}, {}", index.list_cutoff, index.btree_cutoff)
+        format!(
+            "{} from {smallest} bytes, a list up to {}, a B-tree from {}",
+            messages(kinds),
+            index.list_cutoff,
+            index.btree_cutoff
+        )
     });
     told.push(("shared messages", shared.collect::<Vec<_>>().join("; ")));
-}
-
-fn shown(name: &Name) -> String {
-    let names = name.as_bytes().split(|byte| *byte == b'/');
-    let names = names.map(|name| crate::model::Name::from(name).shown().into_owned());
-    names.collect::<Vec<_>>().join("/")
 }
 
 fn sides(maximum: &[Option<u64>]) -> String {
@@ -226,7 +236,70 @@ fn sides(maximum: &[Option<u64>]) -> String {
 
 fn mapping(of: &Mapping) -> String {
     let (file, dataset) = (shown(&of.file), shown(&of.dataset));
-    format!("{:?} of {dataset:?} in {file:?} are {:?}", of.source, of.target)
+    let (source, target) = (selection(&of.source), selection(&of.target));
+    format!("{source} of {dataset:?} in {file:?} are {target}")
+}
+
+fn selection(of: &Selection) -> String {
+    let point =
+        |point: &Vec<u64>| format!("({})", point.iter().map(u64::to_string).collect::<Vec<_>>().join(", "));
+    match of {
+        Selection::None => "no elements".into(),
+        Selection::All => "all elements".into(),
+        Selection::Points(points) => {
+            format!("the elements {}", points.iter().map(point).collect::<Vec<_>>().join(", "))
+        }
+        Selection::Blocks(blocks) => {
+            let blocks = blocks.iter().map(|(first, last)| format!("{} to {}", point(first), point(last)));
+            format!("the blocks {}", blocks.collect::<Vec<_>>().join(", "))
+        }
+        Selection::Regular(dimensions) => {
+            format!("({})", dimensions.iter().map(regular).collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+fn regular(of: &Regular) -> String {
+    let number = |of: Option<u64>| of.map_or_else(|| "unlimited".into(), |of| of.to_string());
+    let &Regular { start, stride, count, block } = of;
+    match (count, block) {
+        // One block has no distance to another one, but the file contains it.
+        (Some(1), _) if stride == 1 => format!("{} from {start}", number(block)),
+        _ => format!("{} × {} from {start}, {stride} apart", number(count), number(block)),
+    }
+}
+
+/// A filter with all its parameters: `deflate 4 (filter 1, optional)`.
+fn filter(of: &FilterDescription) -> String {
+    let name = hdf5_pure::filters::known(of.id).unwrap_or("unknown");
+    let values: String = of.values.iter().map(|value| format!(" {value}")).collect();
+    format!("{name}{values} (filter {}{})", of.id, if of.optional { ", optional" } else { "" })
+}
+
+fn order(of: CreationOrder) -> &'static str {
+    match of {
+        CreationOrder::Unknown => "not kept",
+        CreationOrder::Tracked => "kept",
+        CreationOrder::Indexed => "kept, with an index",
+    }
+}
+
+/// The words for the types of messages that an index of shared messages contains.
+fn messages(bits: u16) -> String {
+    const KNOWN: [(u16, &str); 5] = [
+        (1 << 1, "dataspaces"),
+        (1 << 3, "datatypes"),
+        (1 << 5, "fill values"),
+        (1 << 11, "filters"),
+        (1 << 12, "attributes"),
+    ];
+    let known: Vec<&str> = KNOWN.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, word)| *word).collect();
+    let rest = KNOWN.iter().fold(bits, |rest, (bit, _)| rest & !bit);
+    match (known.is_empty(), rest) {
+        (false, 0) => known.join(", "),
+        (true, _) => format!("messages of the types {rest:#x}"),
+        (false, _) => format!("{}, messages of the types {rest:#x}", known.join(", ")),
+    }
 }
 
 fn fill_value(dataset: &Dataset) -> Result<String> {
@@ -235,68 +308,27 @@ fn fill_value(dataset: &Dataset) -> Result<String> {
         let undefined = fill.value == Fill::Undefined || fill.allocation_time == 0;
         return Ok(if undefined { "undefined" } else { "by default" }.into());
     };
-    if !leads_elsewhere(datatype) {
-        return Ok(format!("{stored:02x?}"));
-    }
     let mut nulls = Nulls::default();
     nulls.count(dataset.file(), datatype, stored)?;
-    let value = dataset.fill_canonical()?.unwrap_or_default();
-    Ok(format!("{value:02x?}{}", if nulls.found > 0 { " with null texts" } else { "" }))
+    let leads = leads_elsewhere(datatype);
+    let value = match dataset.fill_canonical() {
+        Err(error) if leads => return Err(error),
+        // Without a meaning, there are still the bytes.
+        value => value.ok().flatten().unwrap_or_default(),
+    };
+    // Values that look the same, such as those that are not a number, may differ in their bytes. Bytes that lead to other places
+    // of the file say nothing themselves.
+    let bytes = if leads { &value } else { stored };
+    let datum = |of: &hdf5_pure::ElementType| match Decoder::new(&element(of), &value).next()?.ok()? {
+        text @ Datum::Text(_) => Some(format!("{:?}", text.to_string())),
+        datum => Some(datum.to_string()),
+    };
+    let value = datatype.element_type().ok().as_ref().and_then(datum).unwrap_or_else(|| "a value".into());
+    Ok(format!("{value}, as bytes {}{}", hex(bytes), if nulls.found > 0 { " with null texts" } else { "" }))
 }
 
 fn word(words: [&str; 3], index: u8) -> String {
     words.get(usize::from(index)).map_or_else(|| index.to_string(), |word| (*word).into())
-}
-
-/// Describes a type as it is stored, without the version of its message and without the width of addresses.
-fn class(datatype: &Datatype) -> String {
-    let size = datatype.size;
-    let plain = match &datatype.class {
-        Class::FixedPoint(fixed) => !fixed.low_padding && !fixed.high_padding,
-        Class::FloatingPoint(float) => float.padding == [false; 3],
-        _ => false,
-    };
-    match &datatype.class {
-        _ if plain && is_canonical(datatype) => {
-            datatype.element_type().map_or_else(|_| size.to_string(), |of| element(&of).to_string())
-        }
-        Class::Opaque { tag } => format!("opaque of {size} bytes, {:?}", shown(tag)),
-        Class::Compound(members) => compound(datatype, members),
-        Class::Array { dimensions, base } => format!("{dimensions:?} of {}", class(base)),
-        Class::VariableLength(VariableLength::Sequence(base)) => format!("sequence of {}", class(base)),
-        Class::Complex { base } => format!("complex of {}", class(base)),
-        Class::Enumeration { base, members } => {
-            let members = members.iter().map(|one| format!("{:?}: {:02x?}", shown(&one.name), one.value));
-            format!("enumeration of {} {{{}}}", class(base), members.collect::<Vec<_>>().join(", "))
-        }
-        other if leads_elsewhere(datatype) => format!("{other:?}"),
-        other => format!("{other:?} of {size} bytes"),
-    }
-}
-
-/// Describes a compound. If members lead elsewhere, their sizes depend on the width of addresses, but the bytes between members do
-/// not.
-fn compound(datatype: &Datatype, members: &[Member]) -> String {
-    let moves = leads_elsewhere(datatype);
-    let mut order: Vec<&Member> = members.iter().collect();
-    order.sort_by_key(|member| member.offset);
-    let mut end = 0i64;
-    let mut gaps = HashMap::new();
-    for member in order {
-        let start = i64::from(member.offset);
-        gaps.insert(member.offset, bound::left(start, end));
-        end = bound::sum(start, i64::from(member.datatype.size));
-    }
-    let member = |member: &Member| {
-        let place = match gaps.get(&member.offset) {
-            Some(gap) if moves => format!(" after {gap} bytes"),
-            _ => format!(" at {}", member.offset),
-        };
-        format!("{:?}{place}: {}", shown(&member.name), class(&member.datatype))
-    };
-    let rest = bound::left(i64::from(datatype.size), end);
-    let size = if moves { format!("{rest} bytes more") } else { format!("{} bytes", datatype.size) };
-    format!("{size} {{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
 }
 
 /// Texts whose pointer is null, which the common tree does not distinguish from empty texts.
@@ -313,7 +345,8 @@ struct Nulls {
 
 impl std::fmt::Display for Nulls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}", self.first)?;
+        let first = self.first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        f.write_str(if first.is_empty() { "none" } else { &first })?;
         match self.found > self.first.len() as u64 {
             true => write!(f, " of {}, checksum {:08x}", self.found, self.sum),
             false => Ok(()),
