@@ -64,8 +64,9 @@ pub(super) fn ordinal(of: &Expr, outputs: usize) -> Result<Option<usize>> {
     let Expr::Value(value) = of else { return Ok(None) };
     let ast::Value::Number(digits, _) = &value.value else { return Ok(None) };
     let at = digits.parse::<usize>().ok().and_then(|at| at.checked_sub(1)).filter(|at| *at < outputs);
-    at.map(Some)
-        .ok_or_else(|| Error::usage("sql", format!("orders by the output {digits}, which is not there")))
+    at.map(Some).ok_or_else(|| {
+        Error::usage("sql", format!("orders by the output {digits}, which the query does not have"))
+    })
 }
 
 /// Returns a key of ORDER BY as one over the outputs.
@@ -74,7 +75,7 @@ pub(super) fn of_output(key: &Key, outputs: &[Ex]) -> Result<Key> {
     if of.replace(outputs) {
         return Ok(Key { of, ..*key });
     }
-    Err(Error::usage("sql", "orders different rows by what is not among their outputs"))
+    Err(Error::usage("sql", "uses DISTINCT and orders by an expression that is not selected; select it, too"))
 }
 
 /// Leaves out the first rows and those after the limit.

@@ -48,7 +48,7 @@ impl Context<'_> {
 
     pub(super) fn query(&self, query: &Query) -> Result<Rows> {
         if query.fetch.is_some() || !query.locks.is_empty() || !query.pipe_operators.is_empty() {
-            return Err(unsupported("FETCH, FOR and pipes"));
+            return Err(unsupported("FETCH, FOR or a pipe"));
         }
         let (mut unions, mut first) = (0, &*query.body);
         while let SetExpr::SetOperation { left, .. } = first {
@@ -119,7 +119,7 @@ fn renamed(held: &Arc<dyn Scan>, names: Vec<String>) -> Result<Arc<dyn Scan>> {
     let reader = held.scan(&crate::Options::default())?;
     let schema = held.schema();
     if schema.fields().len() < names.len() {
-        return Err(Error::usage("sql", "has more names than columns"));
+        return Err(Error::usage("sql", "gives a WITH query more names than it has columns"));
     }
     let fields = schema.fields().iter().enumerate().map(|(at, field)| {
         let name = names.get(at).unwrap_or(field.name());

@@ -157,7 +157,7 @@ impl Context<'_> {
     }
 }
 
-/// Refuses what the dialect of the parser has and this one does not.
+/// Refuses syntax that the parser accepts and this dialect does not have.
 fn refuse(select: &Select) -> Result<()> {
     let others = select.top.is_some()
         || select.into.is_some()
@@ -174,7 +174,7 @@ fn refuse(select: &Select) -> Result<()> {
     if others { Err(unsupported(format!("a part of {select}"))) } else { Ok(()) }
 }
 
-/// Something that a query selects.
+/// One entry of the SELECT list.
 struct Item {
     of: Expr,
     /// The column, if `*` means it.

@@ -20,7 +20,10 @@ pub(super) fn united(left: Rows, right: Rows) -> Result<Rows> {
     let both = fields.0.iter().zip(fields.1.iter()).map(|(one, other)| {
         let kind = common(one.data_type(), other.data_type()).ok_or_else(|| {
             let (name, one, other) = (one.name(), one.data_type(), other.data_type());
-            Error::usage("sql", format!("unites {one} and {other} in the column {name}"))
+            Error::usage(
+                "sql",
+                format!("combines {one} and {other} in the column {name} of a UNION; cast one of them"),
+            )
         })?;
         // Two lists of categories have no common order.
         Ok(one.as_ref().clone().with_data_type(kind).with_nullable(true).with_dict_is_ordered(false))
