@@ -337,6 +337,7 @@ fn wrong(path: &str, wanted: &str, found: Option<&Meaning>) -> Error {
 }
 
 #[cfg(all(test, feature = "hdf5"))]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use std::borrow::Cow;
     use std::sync::atomic::{AtomicU64, Ordering};

@@ -256,15 +256,9 @@ impl Start {
         }
         let (header, header_end) = header(storage)?;
         let tree = tree(storage, header_end)?;
-        let first = match &tree {
-            Some(tree) => first_block(storage, tree.end)?,
-            None => (header_end < storage.size()).then_some(header_end),
-        };
-        let room = match (&tree, first) {
-            (Some(tree), Some(first)) if tree.end < first => {
-                first_non_zero(storage, tree.end)?.filter(|&at| at < first)
-            }
-            _ => None,
+        let (first, room) = match &tree {
+            Some(tree) => first_block(storage, tree.end)?.map_or((None, None), |(at, room)| (Some(at), room)),
+            None => ((header_end < storage.size()).then_some(header_end), None),
         };
         Ok(Self { header, header_end, tree, first, room, len: storage.size() })
     }
@@ -392,19 +386,22 @@ fn end_of_tree(start: u64, size: Option<u64>) -> Result<Option<Range<u64>>> {
 /// Returns the first block at or after `from`. Padding may precede it, and may contain bytes that look like its magic token.
 ///
 /// A token directly after the tree always starts a block. A token inside padding counts if a valid header follows that fits the
-/// file; if there is none, the error of the first token is returned.
-fn first_block(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
+/// file; if there is none, the error of the first token is returned. The offset of the first byte of the padding that is not zero is
+/// returned too.
+fn first_block(storage: &dyn ReadAt, from: u64) -> Result<Option<(u64, Option<u64>)>> {
     let mut at = from;
-    let mut rejected = None;
+    let (mut rejected, mut room) = (None, None);
     while at < storage.size() {
         let piece = storage.read_at(at, clamped(bound::left(storage.size(), at), PIECE))?;
+        let other = || piece.iter().position(|&b| b != 0);
+        room = room.or_else(|| other().map(|i| bound::sum(at, i as u64)));
         for (i, _) in piece.windows(MAGIC.len()).enumerate().filter(|(_, window)| *window == MAGIC) {
             let offset = add(at, i as u64)?;
             if offset == from {
-                return Ok(Some(offset));
+                return Ok(Some((offset, None)));
             }
             match block(storage, offset) {
-                Ok(_) => return Ok(Some(offset)),
+                Ok(_) => return Ok(Some((offset, room.filter(|&at| at < offset)))),
                 Err(e @ Error::Io { .. }) => return Err(e),
                 Err(e) => rejected.get_or_insert(e),
             };
