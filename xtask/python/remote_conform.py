@@ -78,6 +78,11 @@ def make(folder):
                     )
                     for attribute in range(6):
                         made.attrs[f"attribute {attribute}"] = attribute * 1.5
+    with h5py.File(os.path.join(folder, "groups.h5"), "w") as file:
+        for group in range(1500):
+            data = rng.normal(size=2000)
+            made = file.create_dataset(f"group {group:04}/data", data=data, chunks=(1000,), compression="gzip")
+            made.attrs["units"] = "K"
     # Chunks that have places and no bytes: the file is large and takes no room.
     with h5py.File(os.path.join(folder, "column.h5"), "w") as file:
         creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
@@ -659,6 +664,12 @@ def main():
             f"{name}: one dataset of 200, by the index", name,
             lambda address: bench.ours("cat", "--format", "raw", "--index", index, address, path), None, (1, 1),
         )
+    path = "/group 0700/data"
+    bench.both("groups.h5: one dataset in 1,500 groups", "groups.h5",
+               lambda address: bench.ours("cat", "--format", "raw", address, path), lambda file: file[path][()], (5, 4))
+    for command in ("head", "stats"):
+        bench.both(f"groups.h5: {command} of one dataset", "groups.h5",
+                   lambda address, command=command: bench.ours(command, address, path), None, (5, 4))
     bench.both(
         "column.h5: a column through 10,000 chunks", "column.h5",
         lambda address: bench.ours("cat", "--format", "raw", address, "/grid", "--slice", ":, 100"),

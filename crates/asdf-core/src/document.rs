@@ -175,6 +175,8 @@ impl Document {
     /// ```
     pub fn from_file(mut file: Asdf) -> Self {
         let read = Read::of(&file).ok().flatten();
+        // The tree helps to find out whether a block is missing. What is found is reported when blocks are used.
+        let _ = file.check_first();
         Self {
             read,
             text: file.tree.read_text().cloned(),

@@ -207,6 +207,7 @@ impl Document {
     /// text and the blanks after it.
     fn scalars_in_place(&self) -> Result<Option<Vec<NewScalar>>> {
         let Some(origin) = &self.origin else { return Ok(None) };
+        origin.check_first()?;
         let located = &origin.located;
         let (Some(tree), true) =
             (located.tree(), self.text.is_some() && self.text.as_ref() == self.tree.read_text())

@@ -104,8 +104,8 @@ impl Asdf {
     /// `Io`. Errors in the file are findings.
     pub fn verify(&self) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
-        let damage = match self.located.all(&*self.storage) {
-            Ok(_) => None,
+        let damage = match self.located.all(&*self.storage).and_then(|_| self.check_first()) {
+            Ok(()) => None,
             Err(error @ Error::Io { .. }) => return Err(error),
             Err(error) => Some(Finding::Block { block: self.layout().blocks.len(), error }),
         };

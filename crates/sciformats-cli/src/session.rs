@@ -142,10 +142,14 @@ impl Session {
         }
     }
 
-    /// Reports that a file was cut short, and the next step.
-    pub(crate) fn cut_short(&self, path: &Path, file: &File) {
-        if let Some(whole) = file.cut_short().filter(|_| !self.quiet) {
-            complain(&format!("{}: {}", path.display(), look::cut_short(path, (file.size(), whole))));
+    /// Returns the failure to read a file that was cut short, with the next step, after what is left of it was shown.
+    pub(crate) fn whole(path: &Path, file: &File) -> Outcome<()> {
+        match file.cut_short() {
+            Some(whole) => {
+                let told = look::cut_short(path, (file.size(), whole));
+                Err(Failure::Input(format!("{}: {told}", path.display())))
+            }
+            None => Ok(()),
         }
     }
 

@@ -506,11 +506,14 @@ fn lists_and_statistics_for_programs_lose_nothing() {
     std::fs::write(&path, &bytes[..bytes.len() - 100]).unwrap();
     let next = "`sciformats salvage run.h5` says what is in them";
     let output = program.run(&["ls", "run.h5"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(program.run(&["info", "run.h5", "--quiet"]).status.code(), Some(3));
+    assert_eq!(program.run(&["verify", "run.h5"]).status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stdout).contains(", cut short"), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains(next), "{output:?}");
     let wide = Program::at(dir.path()).with("COLUMNS", "200");
-    assert!(wide.stdout(0, &["info", "run.h5"]).contains(next));
-    let root = program.stdout(0, &["ls", "--json", "run.h5"]);
+    assert!(wide.stdout(3, &["info", "run.h5"]).contains(next));
+    let root = program.stdout(3, &["ls", "--json", "run.h5"]);
     let root: Json = serde_json::from_str(root.lines().next().unwrap()).unwrap();
     assert_eq!(root["truncated"], true);
     // An array that cannot be read is a line of JSON like the others.

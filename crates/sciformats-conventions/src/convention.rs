@@ -50,6 +50,16 @@ pub trait Convention: Send + Sync {
         Ok(None)
     }
 
+    /// Returns whether the object could mean something else if the file follows the convention. It is judged by
+    /// the object and by what contains it, so that files far away are only searched for evidence if it matters.
+    ///
+    /// # Errors
+    ///
+    /// As [`meaning`](Self::meaning).
+    fn concerns(&self, node: &Node, options: &DecodeOptions) -> Result<bool> {
+        Ok(self.meaning(node, options)?.is_some())
+    }
+
     /// Returns what to look at first in such a file.
     ///
     /// # Errors

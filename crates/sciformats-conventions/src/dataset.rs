@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use sciformats::{Error, File, Kind, Object, ObjectId, OpenOptions, Result};
+use sciformats::{Error, File, Format, Kind, Object, ObjectId, OpenOptions, Result};
 
 use crate::convention::{Convention, Meaning, REGISTRY};
 use crate::conventions::plain::Plain;
@@ -223,12 +223,44 @@ impl Dataset {
     ///
     /// As [`meaning`](Self::meaning).
     pub fn meaning_of(&self, node: &Node) -> Result<Option<Meaning>> {
-        for found in self.found()? {
-            if let Some(meaning) = found.convention.meaning(node, &self.options)? {
+        let followed = match self.found.get() {
+            None if self.is_far() => self.followed(node)?,
+            _ => self.found()?.iter().map(|found| found.convention).collect(),
+        };
+        for convention in followed {
+            if let Some(meaning) = convention.meaning(node, &self.options)? {
                 return Ok(Some(self.undecoded(meaning)));
             }
         }
         Ok(Plain.meaning(node, &self.options)?.map(|meaning| self.undecoded(meaning)))
+    }
+
+    /// Returns whether evidence of conventions costs requests: other formats than HDF5 keep descriptions in one
+    /// place.
+    fn is_far(&self) -> bool {
+        self.tree.file.is_far() && self.tree.file.format() == Format::Hdf5
+    }
+
+    /// Returns the conventions that the file follows, of those that matter for an object. Evidence of the others
+    /// is not looked for, because it may be spread over the whole file.
+    fn followed(&self, node: &Node) -> Result<Vec<&'static dyn Convention>> {
+        let root = self.node("/")?;
+        self.tree.file.ahead(|| {
+            for convention in REGISTRY {
+                if let Ok(true) = convention.concerns(node, &self.options) {
+                    let _ = convention.identify(&root);
+                }
+            }
+        })?;
+        let mut followed = Vec::new();
+        for convention in REGISTRY.iter().copied() {
+            // What is wrong with the object is only reported if the convention applies.
+            let concerns = convention.concerns(node, &self.options).unwrap_or(true);
+            if concerns && convention.identify(&root)?.is_some() {
+                followed.push(convention);
+            }
+        }
+        Ok(followed)
     }
 
     /// Returns the meaning without its decoding, if that is requested.
@@ -314,4 +346,108 @@ fn wrong(path: &str, wanted: &str, found: Option<&Meaning>) -> Error {
         Some(Meaning::Sparse(_)) => "a sparse matrix",
     };
     Error::usage("path", format!("{path} is {found}, not a {wanted}"))
+}
+
+#[cfg(all(test, feature = "hdf5"))]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::borrow::Cow;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use sciformats::hdf5_pure::{Datatype, Writer};
+    use sciformats_core::ReadAt;
+    use sciformats_core::storage::{PlanOptions, Planned, Stored};
+
+    use super::*;
+
+    /// A file that is far away, and the number of its reads.
+    #[derive(Clone)]
+    struct Counted(Arc<Vec<u8>>, Arc<AtomicU64>);
+
+    impl ReadAt for Counted {
+        fn size(&self) -> u64 {
+            self.0.size()
+        }
+
+        fn read_at(&self, offset: u64, len: usize) -> sciformats_core::Result<Cow<'_, [u8]>> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.read_at(offset, len)
+        }
+
+        fn read_ahead(&self) -> u64 {
+            1 << 20
+        }
+    }
+
+    #[test]
+    fn far_away_only_evidence_that_matters_is_looked_for() {
+        // The number of reads of one dataset of a file with so many groups in the root.
+        let reads = |groups: u64, work: fn(&Dataset)| {
+            let mut writer = Writer::in_memory(&Default::default()).unwrap();
+            for number in 0..groups {
+                let made = writer.dataset(&format!("group {number:04}/data")).attribute("units", "K");
+                made.write(&[number as f64; 100]).unwrap();
+            }
+            let storage = Counted(Arc::new(writer.into_bytes().unwrap()), Arc::default());
+            let file = File::from_storage(storage.clone(), &OpenOptions::default()).unwrap();
+            work(&Dataset::new(file));
+            storage.1.load(Ordering::Relaxed)
+        };
+        let one = |data: &Dataset| {
+            let variable = data.variable("/group 0007/data").unwrap();
+            assert_eq!(variable.units.as_deref(), Some("K"));
+            assert_eq!(variable.read().unwrap().numbers().unwrap(), [7.0; 100]);
+        };
+        let (few, many) = (reads(10, one), reads(1500, one));
+        // Finding a name among more of them takes a few steps more.
+        assert!(many < 2 * few, "{few} reads became {many}");
+        let all = |data: &Dataset| assert!(data.identity().unwrap().is_none());
+        assert!(reads(1500, all) > 1000, "all evidence is where it was not counted");
+    }
+
+    fn far(bytes: &[u8]) -> Dataset {
+        let storage = Planned::with_options(Stored(bytes.to_vec()), PlanOptions::default().with_window(0));
+        Dataset::new(File::from_storage(storage, &OpenOptions::default()).unwrap())
+    }
+
+    #[test]
+    fn a_file_means_the_same_near_and_far() {
+        let records = Datatype::compound([("a", Datatype::integer(true, 4)), ("b", Datatype::float64())]);
+        let fill = |writer: &mut Writer| {
+            let packed =
+                writer.dataset("z/packed").attribute("scale_factor", 0.5).attribute("_FillValue", 3i32);
+            packed.write(&[1i32, 2, 3]).unwrap();
+            writer.dataset("z/log").datatype(records.clone()).shape([2]).write_raw(&[0; 24]).unwrap();
+            writer.dataset("z/_nc4_non_coord_x").write(&[1i32]).unwrap();
+            writer.dataset("z/data/y").write(&[1i32, 2]).unwrap();
+            writer.dataset("z/data/x").write(&[1.5f64, 2.5]).unwrap();
+            let group = writer.group("z/data");
+            group.unwrap().attribute("NX_class", "NXdata").unwrap();
+        };
+        let marks: [fn(&mut Writer) -> bool; 5] = [
+            |_| true,
+            |writer| writer.root().attribute("Conventions", "CF-1.8").is_ok(),
+            |writer| writer.root().attribute("NX_class", "NXroot").is_ok(),
+            |writer| writer.group("z").unwrap().attribute("NX_class", "NXentry").is_ok(),
+            |writer| writer.dataset("a").attribute("_Netcdf4Dimid", 0i32).write(&[1i32]).is_ok(),
+        ];
+        for (number, mark) in marks.into_iter().enumerate() {
+            let mut writer = Writer::in_memory(&Default::default()).unwrap();
+            fill(&mut writer);
+            assert!(mark(&mut writer));
+            let bytes = writer.into_bytes().unwrap();
+            let near = Dataset::new(File::from_storage(bytes.clone(), &OpenOptions::default()).unwrap());
+            near.identity().unwrap();
+            for path in ["/z/packed", "/z/log", "/z/_nc4_non_coord_x", "/z/data/y", "/z/data/x", "/z"] {
+                let told = |data: &Dataset| match data.meaning(path).unwrap() {
+                    Some(Meaning::Variable(variable)) => {
+                        format!("{variable} {:?}", variable.read().unwrap().cells().unwrap())
+                    }
+                    Some(Meaning::Table(table)) => format!("table of {}", table.rows),
+                    other => format!("{other:?}"),
+                };
+                assert_eq!(told(&far(&bytes)), told(&near), "{path} with mark {number}");
+            }
+        }
+    }
 }

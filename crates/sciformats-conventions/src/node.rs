@@ -272,7 +272,13 @@ impl Node {
     /// Returns the first members of a group that can be reached, because a group may have any number of them.
     pub(crate) fn few(&self, count: usize) -> Result<Vec<Self>> {
         let mut children = Vec::new();
-        for (name, id) in self.members(count)?.iter() {
+        let members = self.members(count)?;
+        self.file().ahead(|| {
+            for (name, _) in members.iter().take(count).filter(|(_, id)| id.is_none()) {
+                let _ = self.reached(name);
+            }
+        })?;
+        for (name, id) in members.iter() {
             if children.len() >= count {
                 break;
             }
@@ -281,6 +287,14 @@ impl Node {
                 None => self.reached(name)?,
             });
         }
+        Ok(children)
+    }
+
+    /// Returns the first members of a group that can be reached. What `look` reads of each of them is fetched in one
+    /// batch if the file is remote.
+    pub(crate) fn few_ahead(&self, count: usize, look: impl Fn(&Self)) -> Result<Vec<Self>> {
+        let children = self.few(count)?;
+        self.file().ahead(|| children.iter().for_each(&look))?;
         Ok(children)
     }
 

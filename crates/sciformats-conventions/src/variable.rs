@@ -306,6 +306,30 @@ impl Variable {
         self
     }
 
+    /// Returns whether another variable is the same array with the same description and decoding. Variables whose
+    /// values are not simply the decoded elements of their array are never alike.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let simple = |variable: &Self| {
+            variable.held.is_none()
+                && variable.missing.is_none()
+                && variable.elsewhere.is_none()
+                && variable.factors.is_none()
+        };
+        let described = |variable: &Self| {
+            let Self { name, units, long_name, standard_name, cell_methods, flags, .. } = variable.clone();
+            (name, units, long_name, standard_name, cell_methods, flags)
+        };
+        simple(self)
+            && simple(other)
+            && self.node.id() == other.node.id()
+            && self.node.path() == other.node.path()
+            && self.order == other.order
+            && self.dimensions == other.dimensions
+            && self.coordinates == other.coordinates
+            && self.decoding == other.decoding
+            && described(self) == described(other)
+    }
+
     /// Returns the variable with its stored values. Dimensions keep their names if they are the stored ones.
     pub(crate) fn undecoded(self) -> Self {
         let Some(plain) = Self::plain(&self.node, self.info.clone()) else { return self };

@@ -201,7 +201,8 @@ impl Examination {
     /// be written, also because it exceeds [`Options::written`].
     ///
     /// Of HDF5, objects that nothing leads to are below `/lost+found`, and a partial dataset has fill values where elements are
-    /// missing, an attribute [`MISSING`] that lists these parts, and an attribute [`DAMAGE`] that says why. In the other formats,
+    /// missing, an attribute [`MISSING`] that lists these parts, and an attribute [`DAMAGE`] that says why. The user block is kept if
+    /// the superblock is at a place that readers look at. In the other formats,
     /// missing elements are zeros; the key `lost+found` of an ASDF tree, the metalayers of a Blosc2 frame, the chunk
     /// `lost+found/damage` of a frame of GSD and the metadata of RawArray say what is missing.
     ///

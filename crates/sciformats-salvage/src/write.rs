@@ -8,6 +8,7 @@ use hdf5_pure::values::{Empty, Encoder};
 use hdf5_pure::{Address, Datatype, Editor, Value};
 use sciformats::{File, Format, OpenOptions};
 use sciformats_convert::convert::{Loss, Options, Plan};
+use sciformats_convert::sink::WriteOptions;
 use sciformats_core::storage::{Durability, Scratch};
 use sciformats_core::{ReadAt, Result};
 
@@ -29,11 +30,21 @@ pub(crate) fn hdf5(
     options.stored = Some(report.size);
     options.written = written.unwrap_or(options.written);
     let original = hdf5_pure::File::from_storage(view.clone(), &hdf5_pure::OpenOptions::default())?;
+    let user_block = user_block(&*view, original.base(), &options);
     let file = Arc::new(File::from_storage(view, &options)?);
     let plan = Plan::new(&file, Format::Hdf5, &Options::default())?;
     let scratch = Scratch::beside(output)?;
     let mut losses = plan.losses().to_vec();
-    losses.extend(plan.rescue(scratch.path(), &Default::default())?);
+    let mut write = WriteOptions::default();
+    match user_block {
+        Ok(bytes) => write.user_block = bytes,
+        Err(error) => losses.push(Loss {
+            path: "/".into(),
+            what: format!("the user block is not kept: {error}"),
+            lost: None,
+        }),
+    }
+    losses.extend(plan.rescue(scratch.path(), &write)?);
     let mut editor = Editor::open(scratch.path())?;
     for object in report.objects.iter().filter(|object| object.state < State::Lost) {
         // A path that is no text cannot be looked for.
@@ -46,6 +57,12 @@ pub(crate) fn hdf5(
     editor.close()?;
     scratch.finish(Durability::Power)?;
     Ok(losses)
+}
+
+/// Returns the bytes in front of the superblock, which other programs put there.
+fn user_block(view: &dyn ReadAt, base: u64, options: &OpenOptions) -> Result<Vec<u8>> {
+    let size = options.limits.memory("bytes of the user block", base)?;
+    Ok(view.read_at(0, size)?.into_owned())
 }
 
 /// Gives attributes without elements the types that they had. Other programs tell them by nothing else.

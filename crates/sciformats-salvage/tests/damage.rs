@@ -478,6 +478,32 @@ fn attributes_without_elements_keep_their_types() {
 }
 
 #[test]
+fn the_user_block_is_kept() {
+    let block: Vec<u8> = (0..1024u32).map(|number| (number * 7) as u8).collect();
+    let mut file = Writer::in_memory(&CreateOptions::default().with_user_block(block.clone())).unwrap();
+    file.dataset("g/x").write(&[1i64, 2, 3]).unwrap();
+    file.dataset("g/y").write(&vec![1.5f64; 4000]).unwrap();
+    let sound = file.into_bytes().unwrap();
+    let cut = sound[..sound.len() - 8000].to_vec();
+    let mut flipped = sound.clone();
+    flipped[1024 + 8] ^= 0xff;
+    let folder = tempfile::tempdir().unwrap();
+    for (number, bytes) in [sound, cut, flipped].into_iter().enumerate() {
+        let storage: Arc<dyn ReadAt> = Arc::new(bytes);
+        let found = examine_storage(&storage, &Options::default()).unwrap();
+        let path = folder.path().join(format!("saved {number}.h5"));
+        found.write(&path).unwrap();
+        assert!(std::fs::read(&path).unwrap().starts_with(&block), "{number}");
+        let saved = hdf5_pure::File::open(&path).unwrap();
+        assert_eq!(saved.base(), 1024, "{number}");
+        // The names were at the end.
+        if number != 1 {
+            assert_eq!(saved.dataset("g/x").unwrap().read::<i64>().unwrap(), [1, 2, 3], "{number}");
+        }
+    }
+}
+
+#[test]
 fn what_could_not_be_written_is_not_whole() {
     let found = examined(sample(Bound::LATEST));
     let report = found.report().clone();

@@ -493,6 +493,35 @@ fn blosc2_folders() {
 }
 
 #[test]
+fn a_cut_index_of_a_blosc2_folder_keeps_the_shape() {
+    let folder = tempfile::tempdir().unwrap();
+    let values: Vec<u32> = (0..6000).map(|value| value * 7 + 1).collect();
+    let make = |name: &str| {
+        let path = folder.path().join(name);
+        let params = cframe::ArrayParams::new(&[60, 100], "<u4").unwrap();
+        let params = params.with_chunks(&[20, 50]).with_blocks(&[10, 10]);
+        let mut array = cframe::Array::create_sparse(&path, &params).unwrap();
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        array.write_slab_bytes(&cframe::Slab::all(&[60, 100]).unwrap(), &bytes).unwrap();
+        array.commit().unwrap();
+        path
+    };
+    let length = std::fs::metadata(make("whole.b2nd").join("chunks.b2frame")).unwrap().len();
+    for cut in [1, 20, 60] {
+        let path = make(&format!("cut {cut}.b2nd"));
+        let index = path.join("chunks.b2frame");
+        let bytes = std::fs::read(&index).unwrap();
+        std::fs::write(&index, &bytes[..(length - cut) as usize]).unwrap();
+        let found = examine(&path, &Options::default()).unwrap();
+        assert!(!found.report().is_sound(), "{cut}");
+        assert_eq!(found.report().objects[0].chunks, Some((6, 6)), "{cut}");
+        let saved = saved(&found, folder.path(), &format!("saved {cut}.b2nd")).unwrap();
+        let saved = cframe::Array::open(&saved).unwrap();
+        assert_eq!((saved.shape(), saved.read::<u32>().unwrap()), (&[60, 100][..], values.clone()), "{cut}");
+    }
+}
+
+#[test]
 fn maps_of_damaged_files_leave_nothing_out() {
     for bytes in [trajectory().0, document().0, frame(false).0] {
         for (name, damaged) in damages(&bytes).into_iter().step_by(5) {

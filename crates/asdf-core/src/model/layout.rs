@@ -135,6 +135,11 @@ pub struct Layout {
     pub len: u64,
 }
 
+impl IndexState {
+    /// The reason for rejecting an index whose first offset is that of another block.
+    pub(crate) const OTHER_FIRST: &str = "does not begin with the first block";
+}
+
 impl Layout {
     /// Finds all parts of `storage`.
     ///
@@ -173,6 +178,25 @@ impl Layout {
         self.blocks.first().map_or(self.len, |block| block.offset)
     }
 
+    /// Checks that nothing could follow the last block if its header had the usual size. Otherwise this size is damaged, and the
+    /// data of the block would seem to be elsewhere.
+    fn check_last(&self, storage: &dyn ReadAt) -> Result<()> {
+        let Some(last) = self.blocks.last().filter(|last| !last.header.is_streamed()) else { return Ok(()) };
+        if last.header.size() == BlockHeader::SIZE as u64
+            || self.unexplained.is_none() && last.end() <= self.len
+        {
+            return Ok(());
+        }
+        let usual = bound::sum(bound::sum(last.offset, BlockHeader::SIZE as u64), last.header.allocated_size);
+        let next = storage
+            .read_at(usual.min(self.len), clamped(bound::left(self.len, usual), block_index::TOKEN.len()))?;
+        if usual == self.len || next.starts_with(&MAGIC) || *next == *block_index::TOKEN {
+            let rule = FaultKind::Rule("does not lead to what follows, and the usual size does");
+            return Err(Fault::new("header_size", rule).at("block header", bound::sum(last.offset, 4)));
+        }
+        Ok(())
+    }
+
     fn read_index(&mut self, storage: &dyn ReadAt, limits: &Limits) -> Result<()> {
         let at = self.content_end;
         let Some(last) = self.blocks.last().filter(|last| !last.header.is_streamed()) else { return Ok(()) };
@@ -197,7 +221,7 @@ impl Layout {
                 match index.offsets.as_slice() {
                     _ if !ascends => rejected("is not in ascending order"),
                     [first, ..] if self.blocks.first().is_some_and(|b| b.offset != *first) => {
-                        rejected("does not begin with the first block")
+                        rejected(IndexState::OTHER_FIRST)
                     }
                     [.., stored] if *stored != last => rejected("does not end with the last block"),
                     offsets if !offsets.iter().copied().eq(found) => rejected("does not list the blocks"),
@@ -218,6 +242,8 @@ pub(super) struct Start {
     pub(super) tree: Option<Range<u64>>,
     /// The offset of the first block, if there is one.
     pub(super) first: Option<u64>,
+    /// The offset of bytes between the tree and the first block that are not zeros, if there are any.
+    pub(super) room: Option<u64>,
     /// The length of the file.
     pub(super) len: u64,
 }
@@ -230,11 +256,11 @@ impl Start {
         }
         let (header, header_end) = header(storage)?;
         let tree = tree(storage, header_end)?;
-        let first = match &tree {
-            Some(tree) => first_block(storage, tree.end)?,
-            None => (header_end < storage.size()).then_some(header_end),
+        let (first, room) = match &tree {
+            Some(tree) => first_block(storage, tree.end)?.map_or((None, None), |(at, room)| (Some(at), room)),
+            None => ((header_end < storage.size()).then_some(header_end), None),
         };
-        Ok(Self { header, header_end, tree, first, len: storage.size() })
+        Ok(Self { header, header_end, tree, first, room, len: storage.size() })
     }
 
     /// Reads the headers of at most `count` blocks, and returns whether more blocks follow. If each read costs a round trip, fewer
@@ -284,6 +310,7 @@ impl Start {
         let mut layout =
             Layout { header, header_end, tree, blocks, index, content_end, unexplained: None, len };
         layout.read_index(storage, limits)?;
+        layout.check_last(storage)?;
         Ok(layout)
     }
 }
@@ -359,19 +386,22 @@ fn end_of_tree(start: u64, size: Option<u64>) -> Result<Option<Range<u64>>> {
 /// Returns the first block at or after `from`. Padding may precede it, and may contain bytes that look like its magic token.
 ///
 /// A token directly after the tree always starts a block. A token inside padding counts if a valid header follows that fits the
-/// file; if there is none, the error of the first token is returned.
-fn first_block(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
+/// file; if there is none, the error of the first token is returned. The offset of the first byte of the padding that is not zero is
+/// returned too.
+fn first_block(storage: &dyn ReadAt, from: u64) -> Result<Option<(u64, Option<u64>)>> {
     let mut at = from;
-    let mut rejected = None;
+    let (mut rejected, mut room) = (None, None);
     while at < storage.size() {
         let piece = storage.read_at(at, clamped(bound::left(storage.size(), at), PIECE))?;
+        let other = || piece.iter().position(|&b| b != 0);
+        room = room.or_else(|| other().map(|i| bound::sum(at, i as u64)));
         for (i, _) in piece.windows(MAGIC.len()).enumerate().filter(|(_, window)| *window == MAGIC) {
             let offset = add(at, i as u64)?;
             if offset == from {
-                return Ok(Some(offset));
+                return Ok(Some((offset, None)));
             }
             match block(storage, offset) {
-                Ok(_) => return Ok(Some(offset)),
+                Ok(_) => return Ok(Some((offset, room.filter(|&at| at < offset)))),
                 Err(e @ Error::Io { .. }) => return Err(e),
                 Err(e) => rejected.get_or_insert(e),
             };

@@ -120,6 +120,13 @@ impl Located {
         self.index().map(|index| &index.first).or_else(|| self.known().first())
     }
 
+    /// Returns the offset of bytes before the first block that are not zeros, and the block, unless the index says that it is the
+    /// first one.
+    pub(crate) fn doubt(&self) -> Option<(u64, &BlockEntry)> {
+        let room = self.start.room?;
+        if self.has_index() { None } else { Some((room, self.first()?)) }
+    }
+
     /// Returns the last block.
     pub(crate) fn last(&self) -> Option<&BlockEntry> {
         self.index().map(|index| &index.last).or_else(|| self.known().last())

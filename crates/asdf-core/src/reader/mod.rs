@@ -1,12 +1,13 @@
 //! Opening and reading of files.
 
 mod block;
+mod first;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sciformats_core::commit::journal;
 use sciformats_core::error::Within;
@@ -50,6 +51,8 @@ pub struct Asdf {
     described: Mutex<Option<(NodeId, NdArray)>>,
     /// The blocks whose checksums were compared for somebody who copies them.
     checked: Mutex<HashMap<usize, Result<Checksum>>>,
+    /// Whether a damaged block precedes the first one that was found, once this was in doubt.
+    first: OnceLock<Result<()>>,
 }
 
 impl fmt::Debug for Asdf {
@@ -157,6 +160,7 @@ impl Asdf {
             others: Mutex::default(),
             described: Mutex::default(),
             checked: Mutex::default(),
+            first: OnceLock::new(),
         })
     }
 
@@ -293,6 +297,7 @@ impl Asdf {
     /// # Errors
     /// `NotFound`; `Malformed` if its header or an earlier one is damaged; `Io`.
     pub fn block(&self, index: usize) -> Result<Block<'_>> {
+        self.check_first()?;
         let entry = self.located.block(&*self.storage, index)?;
         let entry = entry.ok_or_else(|| Error::not_found("block", index.to_string()))?;
         Ok(Block { file: self, index, entry })

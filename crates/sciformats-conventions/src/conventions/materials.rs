@@ -60,7 +60,10 @@ impl Convention for Emd {
     fn identify(&self, root: &Node) -> Result<Option<Identity>> {
         let mut marked = root.has("emd_group_type")?;
         if !marked {
-            for child in root.few(8)? {
+            let look = |child: &Node| {
+                let _ = child.has("emd_group_type");
+            };
+            for child in root.few_ahead(8, look)? {
                 marked |= child.has("emd_group_type")?;
             }
         }

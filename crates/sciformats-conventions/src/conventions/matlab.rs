@@ -457,7 +457,10 @@ impl Convention for Matlab {
     fn identify(&self, root: &Node) -> Result<Option<Identity>> {
         let facts = root.file().source().facts();
         let block = facts.iter().any(|(name, _)| *name == "user block");
-        for child in root.few(LOOKED_AT)? {
+        let look = |child: &Node| {
+            let _ = class(child);
+        };
+        for child in root.few_ahead(LOOKED_AT, look)? {
             if let Some(class) = class(&child)? {
                 let mut identity =
                     Identity::new("MATLAB", format!("MATLAB_class of {} is {class}", child.path()));

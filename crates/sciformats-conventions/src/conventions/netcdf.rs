@@ -7,7 +7,8 @@
 
 use sciformats::{Kind, Result, Value};
 
-use super::{cf, plain};
+use super::plain::Plain;
+use super::{cf, characters, plain};
 use crate::convention::{Convention, Meaning};
 use crate::dataset::DecodeOptions;
 use crate::identity::{Identity, Outline};
@@ -183,7 +184,11 @@ impl Convention for NetCdf {
             evidence.push(format!("Conventions = {conventions}"));
         }
         if evidence.is_empty() {
-            for child in root.few(LOOKED_AT)? {
+            let look = |child: &Node| {
+                let _ = child.has("_Netcdf4Dimid");
+                let _ = child.text("NAME");
+            };
+            for child in root.few_ahead(LOOKED_AT, look)? {
                 if child.has("_Netcdf4Dimid")?
                     || child.text("NAME")?.is_some_and(|name| name.starts_with(NO_VARIABLE))
                 {
@@ -202,6 +207,18 @@ impl Convention for NetCdf {
         variable.name = shown_name(&variable.name);
         name_dimensions(node, &mut variable)?;
         cf::variable(node, variable, options).map(|variable| Some(variable.into()))
+    }
+
+    fn concerns(&self, node: &Node, options: &DecodeOptions) -> Result<bool> {
+        let Some(info) = node.info()? else { return Ok(false) };
+        // Whether characters form texts depends on all arrays of the file.
+        if characters::are_in(node, &info)? {
+            return Ok(true);
+        }
+        Ok(match (self.meaning(node, options)?, Plain.meaning(node, options)?) {
+            (Some(Meaning::Variable(with)), Some(Meaning::Variable(without))) => !with.is_like(&without),
+            (with, without) => with.is_some() || without.is_some(),
+        })
     }
 
     fn outline(&self, root: &Node) -> Result<Outline> {

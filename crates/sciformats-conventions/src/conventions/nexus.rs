@@ -26,14 +26,45 @@ fn class(node: &Node) -> Result<Option<String>> {
 /// members.
 const LOOKED_AT: usize = 1024;
 
-fn of_class(group: &Node, wanted: &str) -> Result<Vec<Node>> {
-    let mut found = Vec::new();
-    for child in group.few(LOOKED_AT)? {
-        if child.kind()? == Kind::Group && class(&child)?.as_deref() == Some(wanted) {
-            found.push(child);
+/// The number of members that are examined together at first. Each further batch has eight times as many, because
+/// the class that is looked for is mostly that of one of the first members.
+const TOGETHER: usize = 8;
+
+/// Returns the first member with a class.
+fn of_class(group: &Node, wanted: &str) -> Result<Option<Node>> {
+    let children = group.few(LOOKED_AT)?;
+    let (mut rest, mut count) = (children.as_slice(), TOGETHER);
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at(count.min(rest.len()));
+        group.file().ahead(|| {
+            for child in now {
+                let _ = child.kind();
+                let _ = class(child);
+            }
+        })?;
+        for child in now {
+            if child.kind()? == Kind::Group && class(child)?.as_deref() == Some(wanted) {
+                return Ok(Some(child.clone()));
+            }
         }
+        (rest, count) = (later, count.saturating_mul(8)); // a bound of what is looked at together
     }
-    Ok(found)
+    Ok(None)
+}
+
+/// Returns whether an array is in a file that says by its root that it is of NeXus, or below a group with a class.
+fn is_inside(node: &Node) -> Result<bool> {
+    if node.root().text("NeXus_version")?.is_some() {
+        return Ok(true);
+    }
+    let mut group = node.parent()?;
+    while let Some(at) = group {
+        if class(&at)?.is_some() {
+            return Ok(true);
+        }
+        group = at.parent()?;
+    }
+    Ok(false)
 }
 
 /// Returns the `NXdata` that a group proposes to look at: the one in `default`, or the first one.
@@ -49,9 +80,9 @@ fn chosen(group: &Node) -> Result<Option<Node>> {
         };
         let next = match named {
             Some(next) => Some(next),
-            None => match of_class(&at, "NXdata")?.into_iter().next() {
+            None => match of_class(&at, "NXdata")? {
                 Some(data) => Some(data),
-                None => of_class(&at, "NXentry")?.into_iter().next(),
+                None => of_class(&at, "NXentry")?,
             },
         };
         match next {
@@ -161,15 +192,15 @@ fn variable(data: &Node) -> Result<Option<Variable>> {
 impl Convention for NeXus {
     fn identify(&self, root: &Node) -> Result<Option<Identity>> {
         let version = root.text("NeXus_version")?;
-        let entries = of_class(root, "NXentry")?;
-        let evidence = match (class(root)?.as_deref(), &version, entries.first()) {
+        let entry = of_class(root, "NXentry")?;
+        let evidence = match (class(root)?.as_deref(), &version, &entry) {
             (Some("NXroot"), ..) => "NX_class = NXroot".to_owned(),
             (_, Some(_), _) => "NeXus_version".to_owned(),
             (_, _, Some(entry)) => format!("NX_class of {} is NXentry", entry.path()),
             _ => return Ok(None),
         };
         let mut identity = Identity::new("NeXus", evidence).with_version(version);
-        if let Some(entry) = entries.first()
+        if let Some(entry) = &entry
             && let Some(definition) = entry.child("definition")?
         {
             let name = definition.element_texts()?.unwrap_or_default().join(" ");
@@ -194,7 +225,8 @@ impl Convention for NeXus {
                 let found = if inside { variable(&data)? } else { None };
                 match found.filter(|found| found.node().id() == node.id()) {
                     Some(found) => Ok(Some(found.into())),
-                    None => Ok(plain::variable(node)?.map(Meaning::from)),
+                    None if is_inside(node)? => Ok(plain::variable(node)?.map(Meaning::from)),
+                    None => Ok(None),
                 }
             }
             _ => Ok(None),

@@ -33,7 +33,11 @@ fn frames(root: &Node) -> Result<Vec<(Node, String)>> {
             found.push((group, kind));
             continue;
         }
-        for child in group.few(LOOKED_AT + 1)? {
+        let look = |child: &Node| {
+            let _ = child.kind();
+            let _ = child.text("pandas_type");
+        };
+        for child in group.few_ahead(LOOKED_AT + 1, look)? {
             looked += 1;
             if looked > LOOKED_AT {
                 return Ok(found);

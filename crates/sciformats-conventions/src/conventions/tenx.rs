@@ -36,7 +36,10 @@ fn matrices(root: &Node) -> Result<Vec<Node>> {
     }
     let mut found = Vec::new();
     // A file of version 2 has one group per genome, of which there are one or two, and nothing else.
-    for child in root.few(4)? {
+    let look = |child: &Node| {
+        let _ = matrix(child);
+    };
+    for child in root.few_ahead(4, look)? {
         if matrix(&child)?.is_some() && child.child("genes")?.is_some() {
             found.push(child);
         }

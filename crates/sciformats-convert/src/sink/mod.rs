@@ -105,6 +105,9 @@ pub struct WriteOptions {
     pub facts: Vec<(String, Value)>,
     /// The bytes that follow the elements in RawArray; other formats ignore them.
     pub metadata: Vec<u8>,
+    /// The bytes in front of the superblock of a new HDF5 file, which other programs put there: none, or 512, 1024, 2048 and so on.
+    /// `repack` keeps those that the file has, and other formats ignore them.
+    pub user_block: Vec<u8>,
     /// The size in bytes of the pages in which `repack` allocates an HDF5 file, from 512 bytes to 1 GiB. Without it, `repack`
     /// keeps what the file has.
     pub page_size: Option<u64>,

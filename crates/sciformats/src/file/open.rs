@@ -115,7 +115,16 @@ impl File {
         }
     }
 
-    pub(crate) fn is_far(&self) -> bool {
+    /// Returns whether each read that is not prepared by [`ahead`](Self::ahead) may cost a round trip to a server.
+    ///
+    /// ```
+    /// use sciformats::{File, OpenOptions};
+    ///
+    /// let bytes = sciformats::npy::to_bytes(&[2], &[1.5f32, 2.5])?;
+    /// assert!(!File::from_storage(bytes, &OpenOptions::default())?.is_far());
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    pub fn is_far(&self) -> bool {
         self.far
     }
 

@@ -199,7 +199,7 @@ impl Frame {
         }
         let (trailer_at, trailer, is_cut) = match read_trailer(&*storage, &header) {
             Ok((at, trailer)) => (at, trailer, false),
-            Err(error) if options.rescue && !sparse => {
+            Err(error) if options.rescue => {
                 rescue::unless_missing(error)?;
                 (header.frame_len, Trailer::default(), true)
             }
@@ -233,7 +233,7 @@ impl Frame {
         match if is_cut { None } else { Some(frame.read_offsets()) } {
             None => frame.rescue()?,
             Some(Ok(offsets)) => frame.offsets = offsets,
-            Some(Err(error)) if options.rescue && !sparse => {
+            Some(Err(error)) if options.rescue => {
                 rescue::unless_missing(error)?;
                 frame.rescue()?;
             }

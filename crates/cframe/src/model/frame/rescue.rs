@@ -58,7 +58,8 @@ pub enum Places {
     /// The chunks are assumed to be the first ones of the frame. If a chunk is missing because it contained only zeros, the
     /// chunks after it have wrong numbers.
     Assumed,
-    /// Some chunks were not stored, and it cannot be known any more which they are, so that none can be read.
+    /// Some chunks were not stored, and it cannot be known any more which they are, so that none can be read. In the folder of
+    /// a sparse frame, it cannot be known which file has which chunk.
     Unknown,
 }
 
@@ -78,6 +79,13 @@ impl Frame {
             let found = self.storage.size().min(whole);
             self.offsets = offsets;
             self.rescued = Some(Rescued { whole, found, chunks, places: Places::Indexed });
+            return Ok(());
+        }
+        if self.is_sparse() {
+            // Only the index says which file has which chunk.
+            let found = self.storage.size().min(whole);
+            self.offsets = Offsets::walked(Vec::new(), expected.unwrap_or(0));
+            self.rescued = Some(Rescued { whole, found, chunks: 0, places: Places::Unknown });
             return Ok(());
         }
         let (mut at, mut end) = (Vec::new(), 0u64);

@@ -48,6 +48,8 @@ pub(super) fn run(args: &Files, session: &Session) -> Outcome {
             meant.write(&mut out)?;
             summed_up(&mut out, &summaries)?;
         }
+        out.flush()?;
+        Session::whole(path, file)?;
         Ok(Answer::Yes)
     });
     out.flush()?;

@@ -71,7 +71,7 @@ fn one(args: &Ls, session: &Session) -> Outcome {
         let data = Dataset::new(file);
         list.file(&args.file, &data, (&args.path, id))?;
         list.flush()?;
-        session.cut_short(&args.file, data.file());
+        Session::whole(&args.file, data.file())?;
     }
     list.flush()?;
     Ok(Answer::Yes)

@@ -58,7 +58,8 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
     filters(options)?;
     let bound = options.bound.as_deref().map(bound).transpose()?.unwrap_or_default();
     let create = CreateOptions::default().with_bound(bound).with_threads(options.threads);
-    let create = create.with_registry(sciformats::filters::hdf5());
+    let create =
+        create.with_registry(sciformats::filters::hdf5()).with_user_block(options.user_block.clone());
     let writer = Writer::overwrite_with(path, &create)?;
     Ok(Box::new(Writing {
         writer,

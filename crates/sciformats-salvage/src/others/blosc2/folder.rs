@@ -5,14 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cframe::{Array, Chunk, ChunkSize, Frame, Params, SChunk};
+use cframe::{Array, Chunk, ChunkSize, Frame, Params, Places, SChunk};
 use sciformats_core::storage::Access;
 use sciformats_core::{Error, ReadAt, Result, bound};
 
 use super::{CHUNKS, Place, Saved, decoded, finish, options, scaled, size_of};
 use crate::boxes::chunk as chunk_box;
 use crate::others::{Found, Notes, object, spoil};
-use crate::report::{Confidence, State};
+use crate::report::{Confidence, ObjectReport, State};
 use crate::scan::Scan;
 
 /// The file of a sparse frame that has everything but the chunks.
@@ -49,15 +49,18 @@ pub(crate) fn examine_folder(folder: &Path) -> Result<Found> {
     let (params, metalayers, vlmeta) = match &frame {
         Ok(frame) => {
             let total = frame.chunks().min(CHUNKS);
-            let mut places = BTreeMap::new();
-            for index in 0..total {
-                let place = match frame.chunk_place(index) {
-                    Ok(cframe::ChunkPlace::File(name)) => Place::File(folder.join(name)),
-                    Ok(cframe::ChunkPlace::Nowhere(kind)) => Place::Nothing(kind),
-                    _ => Place::Lost,
-                };
-                places.insert(index, place);
-            }
+            let places = match frame.rescued() {
+                Some(left) => without_index(frame, left.places, (total, &files), (&mut notes, &mut report)),
+                None => BTreeMap::new(),
+            };
+            let indexed = |index: u64| match frame.chunk_place(index) {
+                Ok(cframe::ChunkPlace::File(name)) => Place::File(folder.join(name)),
+                Ok(cframe::ChunkPlace::Nowhere(kind)) => Place::Nothing(kind),
+                _ => Place::Lost,
+            };
+            let places: BTreeMap<u64, Place> = (0..total)
+                .map(|index| (index, places.get(&index).cloned().unwrap_or_else(|| indexed(index))))
+                .collect();
             for (index, place) in &places {
                 let size = match frame.chunk_size() {
                     ChunkSize::Fixed(_) => size_of(frame, *index, &places),
@@ -148,4 +151,35 @@ pub(crate) fn examine_folder(folder: &Path) -> Result<Found> {
         report,
         Saved { source: None, params, metalayers, vlmeta, chunks, missing: Vec::new(), damage: None },
     )
+}
+
+/// Says what is lost with the end of the index, and returns where chunks are if it does not say it any more. New chunks get the next
+/// number, so the files of a frame that only grew have the numbers of its chunks, unless there are chunks that are not stored.
+fn without_index(
+    frame: &Frame,
+    known: Places,
+    (total, files): (u64, &BTreeMap<u64, PathBuf>),
+    (notes, report): (&mut Notes, &mut ObjectReport),
+) -> BTreeMap<u64, Place> {
+    notes.cause("lost index", format!("the end of {SPARSE_INDEX} cannot be read"));
+    if frame.header().has_vlmeta {
+        spoil(report, State::Partial, "the metalayers at the end of the frame are lost");
+    }
+    if known == Places::Indexed {
+        notes.act("read the index without the trailer", 0, "the trailer alone is lost", Confidence::High);
+        return BTreeMap::new();
+    }
+    let is_counted = files.keys().copied().eq(0..total);
+    let (reason, confidence) = if is_counted {
+        ("there are as many files as the frame has chunks", Confidence::Medium)
+    } else {
+        spoil(
+            report,
+            State::Partial,
+            "the index of the folder is lost; a chunk that was not stored would have moved those behind it",
+        );
+        ("the numbers of the files are taken for those of the chunks", Confidence::Speculative)
+    };
+    notes.act("find the chunks by the names of their files", 0, reason, confidence);
+    files.iter().map(|(&number, path)| (number, Place::File(path.clone()))).collect()
 }
