@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
@@ -460,8 +461,12 @@ class Dataset(DatasetWriting, HLObject):
         sel = sel + (slice(None),) * (self.ndim - len(sel))
         bounds = []
         for part, size in zip(sel, self.shape):
-            one = part if isinstance(part, slice) else slice(part, part + 1)
-            start, stop, step = one.indices(size)
+            if not isinstance(part, slice):
+                at = operator.index(part)
+                if not -size <= at < size:
+                    raise IndexError(f"Index ({at}) out of range for ({-size}-{size - 1})")
+                part = slice(at % size, at % size + 1)
+            start, stop, step = part.indices(size)
             if step != 1:
                 raise ValueError("Step must be 1")
             bounds.append((start, max(start, stop)))

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from sciformats._open import Address, Recent, checked, state_of
+from sciformats._open import Address, checked, state_of
 from sciformats.errors import Conflict, Forbidden, MissingFile
 from sciformats.h5 import _locks, _types
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._identifiers import ObjectID
+from sciformats.h5._config import get_config
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
-from sciformats.h5._open import again, opened
+from sciformats.h5._open import again, kept, opened
 from sciformats.h5._opened import Again, Guarded, Opened
 from sciformats.h5._writing import GroupWriting
 
@@ -40,7 +41,9 @@ class HLObject:
         if isinstance(opened, ObjectID):
             # As in h5py, an object can be made from its identifier.
             of = opened._object
-            if not isinstance(of, type(self)) and not (isinstance(self, Group) and isinstance(of, Group)):
+            # A class of the caller is as good as the one that it is derived from.
+            kinds = [kind for kind in (Group, Datatype, _dataset_class) if isinstance(self, kind)]
+            if not all(isinstance(of, kind) for kind in kinds):
                 raise ValueError(f"{of!r} is no {type(self).__name__}")
             opened, node, name = of._file_of, of._node, of._name
         self._file_of: Any = opened
@@ -195,6 +198,8 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             name = name.decode()
         if not isinstance(name, str):
             raise TypeError(f"Accessing a group is done with bytes or str, not {type(name)}")
+        if not name:
+            raise KeyError("Unable to synchronously open object (the name is empty)")
         return self._found_by(name, None, None)
 
     def _found_by(self, name: str, mode: str | None, locking: Any) -> Any:
@@ -212,12 +217,15 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             elsewhere = None if opened.editor is None else self._external(name, mode, locking)
             if elsewhere is not None:
                 return elsewhere
+            if isinstance(error, MissingFile):
+                # As with any other link that leads nowhere, there is no such object.
+                raise KeyError(f"Unable to synchronously open object (unable to open external file: {error})") from None
             if not isinstance(error, KeyError):
                 raise
             last = name.rstrip("/").rsplit("/", 1)[-1]
             raise KeyError(f"Unable to synchronously open object (object '{last}' doesn't exist)") from None
         elsewhere = None if here else self._external(name, mode, locking)
-        return wrap(opened, node, "/" + self._path(name).strip("/")) if elsewhere is None else elsewhere
+        return wrap(opened, node, "/" + "/".join(_parts(self._path(name)))) if elsewhere is None else elsewhere
 
     def keys(self) -> Names:
         """Return the names of the members."""
@@ -388,7 +396,9 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             name = name.decode()
         if isinstance(name, _types.Reference):
             return bool(name)
-        if not isinstance(name, str) or not name:
+        if not isinstance(name, str):
+            raise TypeError(f"A name should be string or bytes, not {type(name)}")
+        if not name:
             return False
         try:
             parts = [part for part in name.split("/") if part not in ("", ".")]
@@ -580,7 +590,7 @@ class File(Group):
                 "driver": driver,
                 "libver": libver,
                 "userblock_size": userblock_size,
-                "track_order": bool(track_order),
+                "track_order": bool(get_config().track_order if track_order is None else track_order),
                 "backing_store": backing_store,
                 "storage_options": storage_options,
                 "locking": _locks.meaning(locking),
@@ -693,19 +703,10 @@ def _link_of(kind: str, target: Any) -> HardLink | SoftLink | ExternalLink:
 
 def _again(address: Address, name: str | None) -> Any:
     """Return the object for a pickle; each process opens the file once."""
-    from sciformats import _open
-
     if address.local is not None:
         checked(address, state_of(address.local))
     if address.path is None:
         file = File._of(again(address))
     else:
-        with _open._lock:
-            known = _known.get(address)
-            if known is None or known.is_closed:
-                known = _known.put(address, again(address))
-        file = File._of(known)
+        file = File._of(kept(address))
     return file if name in (None, "/") else file[name]
-
-
-_known: Recent[Opened] = Recent()

@@ -20,6 +20,9 @@ _WAITING = 1 << 28
 #: The methods of the editor that change nothing but elements.
 _OF_ELEMENTS = frozenset({"write", "write_chunk"})
 
+#: The methods of the editor that leave the users of all scales as they are, if they do not set their list.
+_KEEPS_USERS = _OF_ELEMENTS | {"attribute", "dataset", "datatype", "external_link", "group", "hard_link", "resize", "soft_link"}
+
 #: The methods of nodes whose results depend on elements, and on where they are stored.
 _SHOWS_ELEMENTS = frozenset({"chunk", "chunk_info", "chunks", "layout", "read", "read_into"})
 
@@ -121,6 +124,8 @@ class Opened(Opening):
         self._stale = False
         self._reads = 0
         self._waiting = 0
+        #: The users of scales in encoded form, by the addresses of the scales, as long as nothing else can have changed them.
+        self.users: dict[int, list[Any]] = {}
         #: Whether there are changes that are not in the file yet.
         self._pending = False
         self._process = os.getpid()
@@ -212,6 +217,7 @@ class Opened(Opening):
         with self._lock:
             if self.editor is not None and not self.is_forked:
                 self.editor.commit()
+                self.users.clear()
                 self.changes += 1
                 self._waiting = 0
                 self._pending = False
@@ -232,6 +238,10 @@ class Opened(Opening):
                 raise ValueError("Unable to change the file (no write intent on file)")
             self._check_process()
             self._pending = True
+            if method not in _KEEPS_USERS:
+                self.users.clear()
+            elif method == "attribute" and arguments[1] == "REFERENCE_LIST":
+                self.users.pop(arguments[0][0], None)
             try:
                 return getattr(self.editor, method)(*arguments)
             finally:

@@ -11,6 +11,7 @@ import numpy as np
 
 from sciformats.errors import NotSupported
 from sciformats.h5 import _create, _encode
+from sciformats.h5._config import get_config
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._opened import Guarded
 
@@ -122,6 +123,8 @@ class GroupWriting:
         path = self._target(name, "group")
         from sciformats.h5._objects import Group
 
+        if track_order is None and get_config().track_order:
+            track_order = True
         address = self._file_of.change("group", path, None if track_order is None else bool(track_order))
         return Group(self._file_of, Guarded(self._file_of, address, path), path)
 
