@@ -164,6 +164,30 @@ def test_files_in_memory_start_with_a_file(tmp_path: pathlib.Path, module: Any) 
         assert "BytesIO" in file.filename
 
 
+def test_a_removed_object_is_never_another_one(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5.File(path, "w") as file:
+        file["x"], file["g/y"], file["kept"] = [1, 2], [3, 4], [5, 6]
+        file["g/too"] = file["kept"]
+    with h5.File(path, "r+") as file:
+        x, y, kept, group = file["x"], file["g/y"], file["kept"], file["g"]
+        del file["x"], file["g"]
+        # Until the change is written, they are what they were.
+        assert list(x) == [1, 2] and list(y) == [3, 4]
+        for number in range(9):
+            file.flush()
+            file[f"n{number}"] = [7, 8]
+        for gone in (x, y, group):
+            assert repr(gone).startswith("<Removed") and gone != file["n0"]
+            with pytest.raises(ValueError, match="removed"):
+                gone.attrs["a"] = 1
+        for call in (lambda: x[0], lambda: y.__setitem__(0, 9), lambda: list(group)):
+            assert answer(call) is ValueError
+        assert list(kept) == [5, 6] and file["kept"] == kept
+    with h5py.File(path) as file:
+        assert all(list(file[f"n{number}"]) == [7, 8] for number in range(9)) and not file["n0"].attrs
+
+
 @BOTH
 def test_the_setting_of_orders(tmp_path: pathlib.Path, module: Any) -> None:
     module.get_config().track_order = True

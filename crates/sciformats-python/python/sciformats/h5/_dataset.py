@@ -509,6 +509,8 @@ class Dataset(DatasetWriting, HLObject):
     def __repr__(self) -> str:
         if self._file_of.is_closed:
             return "<Closed HDF5 dataset>"
+        if self._is_removed:
+            return "<Removed HDF5 dataset>"
         name = f'"{self.name.rsplit("/", 1)[-1]}"' if self.name else "(anonymous)"
         shape = "shape None" if self.shape is None else f"shape {self.shape}"
         return f'<HDF5 dataset {name}: {shape}, type "{self.dtype.str}">'

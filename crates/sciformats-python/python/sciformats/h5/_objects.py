@@ -32,6 +32,9 @@ def _parts(path: str) -> list[str]:
 class HLObject:
     """The common part of files, groups, datasets and committed types."""
 
+    #: How many objects had been removed from the file when this one was found.
+    _epoch = 0
+
     #: What the Rust part has said about an object of a file that is only read.
     _facts: dict[str, Any] | None = None
 
@@ -49,6 +52,8 @@ class HLObject:
         self._file_of: Any = opened
         self._address: int = node.address
         self._found = node if opened.editor is None else None
+        if opened.editor is not None:
+            self._epoch = opened.epoch
         self._name: str | None = name
         self._identifier: Any = None
 
@@ -58,12 +63,20 @@ class HLObject:
         if self._found is not None:
             return self._found
         self._file_of.check_open()
+        self._file_of.check_place(self._address, self._epoch)
         return Guarded(self._file_of, self._address, self._name)
 
     @property
     def _place(self) -> tuple[int, str]:
         """The address and the path of the object, for changes."""
+        if self._found is None:
+            self._file_of.check_place(self._address, self._epoch)
         return self._address, self._name or ""
+
+    @property
+    def _is_removed(self) -> bool:
+        """Whether the object was removed from the file, and the file was written since."""
+        return self._found is None and self._file_of.is_removed(self._address, self._epoch)
 
     @property
     def name(self) -> str | None:
@@ -136,7 +149,7 @@ class HLObject:
         if not isinstance(other, HLObject):
             return NotImplemented
         same = self._file_of.address == other._file_of.address
-        return same and self._address == other._address
+        return same and self._address == other._address and self._is_removed == other._is_removed
 
     def __hash__(self) -> int:
         return hash((self._file_of.address.path, self._address))
@@ -451,6 +464,8 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
     def __repr__(self) -> str:
         if self._file_of.is_closed:
             return "<Closed HDF5 group>"
+        if self._is_removed:
+            return "<Removed HDF5 group>"
         return f'<HDF5 group "{self._name}" ({len(self)} members)>'
 
 
@@ -679,6 +694,8 @@ def wrap(opened: Opened, node: Any, name: str | None) -> Any:
         made = _dataset_class.__new__(_dataset_class)
         made._file_of, made._address, made._name, made._identifier = opened, node.address, name, None
         made._found = node if opened.editor is None else None
+        if opened.editor is not None:
+            made._epoch = opened.epoch
         return made
     if kind == "group":
         return Group(opened, node, name)

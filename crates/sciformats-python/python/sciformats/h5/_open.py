@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
 import tempfile
@@ -245,9 +244,7 @@ def _bounds(libver: Any) -> tuple[str, str] | None:
 
 
 def _unsaved(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Any:
-    """Open a file whose changes are never written: one that exists is read, and stays as it is."""
-    if mode in ("w-", "x") and os.path.exists(path):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    """Open a file whose changes are never written: in the modes that need one, it starts as the file at the path, which stays as it is."""
     if mode == "r+" or (mode == "a" and os.path.exists(path)):
         writer = writer_of(path)
         if writer is not None:

@@ -298,7 +298,13 @@ class GroupWriting:
             raise KeyError(f"Couldn't delete link (component '{name}' not found)")
         if self._file_of.editor is None:
             raise KeyError("Couldn't delete link (no write intent on file)")
+        *before, last = [part for part in self._path(name).split("/") if part not in ("", ".")] or [""]
+        group = self._file_of.root.object("/".join(before)) if before else self._file_of.root
+        kind, target = group.link(last) or ("", None)
+        gone = self._file_of.vanishing(target) if kind == "hard" else []
         self._file_of.change("unlink", self._path(name))
+        for address in gone:
+            self._file_of.removed(address)
 
     def move(self, source: str, dest: str) -> None:
         """Move or rename a link."""
