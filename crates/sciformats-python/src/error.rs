@@ -39,6 +39,7 @@ fn word(error: &Error) -> &'static str {
         Error::Malformed { .. } => "damaged",
         Error::Unsupported { .. } => "unsupported",
         Error::NotThisFormat { .. } => "format",
+        Error::LimitExceeded { what: "soft links in a row", .. } => "links",
         Error::LimitExceeded { .. } => "limit",
         Error::Conflict { .. } => "conflict",
         Error::NotFound { .. } => "absent",

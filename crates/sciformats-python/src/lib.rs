@@ -22,6 +22,11 @@ use pyo3::prelude::*;
 /// The module `sciformats._sciformats`.
 #[pymodule]
 mod _sciformats {
+    /// The version of the package.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "Python names it so")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+
     #[pymodule_export]
     use crate::asdf::asdf_tree;
     #[pymodule_export]

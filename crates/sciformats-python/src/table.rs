@@ -184,6 +184,15 @@ pub(crate) struct Answer {
 
 #[pymethods]
 impl Answer {
+    /// Which columns there are, of which types, and whether they were read already.
+    fn __repr__(&self) -> String {
+        let fields = self.schema.fields().iter();
+        let columns: Vec<_> = fields.map(|field| format!("{} {}", field.name(), field.data_type())).collect();
+        let left = self.reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner).is_some();
+        let after = if left { "" } else { "; it was read already" };
+        format!("<the result of a query, a stream of Arrow: {}{after}>", columns.join(", "))
+    }
+
     /// The schema, for libraries that take one of Arrow.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         capsule_of_schema(py, &self.schema)

@@ -256,6 +256,17 @@ def test_npy_dates_and_time_spans(tmp_path: pathlib.Path, name: str) -> None:
     assert found.tobytes() == values.astype(found.dtype).tobytes()
 
 
+@pytest.mark.parametrize("name", TIMES)
+def test_blosc2_dates_and_time_spans(tmp_path: pathlib.Path, name: str) -> None:
+    blosc2 = pytest.importorskip("blosc2")
+    values = TIMES[name]
+    blosc2.asarray(values, urlpath=str(tmp_path / "a.b2nd"))
+    with sciformats.open(tmp_path / "a.b2nd") as file:
+        found = file.root[...]
+        assert file.root.dtype == values.dtype.newbyteorder("<")
+    assert found.tobytes() == values.astype(found.dtype).tobytes()
+
+
 def test_npy_dates_in_xarray(tmp_path: pathlib.Path) -> None:
     xarray = pytest.importorskip("xarray")
     for unit, shown in [("D", "s"), ("s", "s"), ("10ms", "ms"), ("Y", "s")]:

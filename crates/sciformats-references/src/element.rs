@@ -19,6 +19,24 @@ pub(crate) fn is_boolean(element: &ElementType) -> bool {
     }
 }
 
+/// The attribute with the names of the values of an enumeration, which Zarr has no type for.
+pub(crate) const NAMES: &str = "enumeration";
+
+/// Returns the names of the values of an enumeration with the values; `None` for other elements, and for truth values, which need none.
+pub(crate) fn names(element: &ElementType) -> Option<Value> {
+    let ElementType::Enum { members, .. } = element else { return None };
+    if is_boolean(element) {
+        return None;
+    }
+    let number = |value: i128| match i64::try_from(value) {
+        Ok(value) => Value::from(value),
+        Err(_) => u64::try_from(value).map_or_else(|_| Value::from(value.to_string()), Value::from),
+    };
+    Some(Value::Object(
+        members.iter().map(|(name, value)| (name.shown().into_owned(), number(*value))).collect(),
+    ))
+}
+
 /// Returns whether numbers of a form of their own, such as `long double`, become others of 8 bytes in NumPy's notation.
 pub(crate) fn narrows(element: &ElementType) -> bool {
     match element {

@@ -204,6 +204,9 @@ impl Scan<'_> {
         array.path = name.into();
         array.attributes = attributes::of(self.file, id, path, &mut self.report);
         if self.make.is_none() {
+            if let Some(names) = crate::element::names(&info.element) {
+                array.attributes.entry(crate::element::NAMES).or_insert(names);
+            }
             attributes::mark_missing(&mut array);
             self.without_marks((id, info), &shape, (&mut array, &mut treatment));
             self.tell(path, info, (&array, &treatment));

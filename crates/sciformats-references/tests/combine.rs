@@ -211,6 +211,63 @@ fn files_that_come_later_are_added() {
     }
 }
 
+/// A file of an enumeration along time.
+fn coloured(start: i32, names: [(&str, i64); 2]) -> Vec<u8> {
+    use sciformats::hdf5_pure::{Datatype, Slab};
+
+    let mut writer = Writer::in_memory(&CreateOptions::default()).unwrap();
+    let time = writer.dataset("time").write(&[start, start + 1]).unwrap();
+    let datatype = Datatype::enumeration(&Datatype::integer(true, 1), names).unwrap();
+    let mut made = writer.dataset("colour").datatype(datatype).shape([2]).create_encoded().unwrap();
+    let id = made.id();
+    let encode = |to: &mut sciformats::hdf5_pure::values::Encoder<'_>| {
+        to.bytes(&[0, 1]);
+        Ok(())
+    };
+    made.write_encoded(&Slab::all(&[2]).unwrap(), encode).unwrap();
+    drop(made);
+    writer.make_scale(time, "time").unwrap();
+    writer.attach_scale(id, 0, time).unwrap();
+    writer.into_bytes().unwrap()
+}
+
+#[test]
+fn files_that_come_later_have_the_same_names_of_values() {
+    let names = [("RED", 0), ("BLUE", 1)];
+    let combined = |files: &[Vec<u8>], before: Option<&[u8]>| -> sciformats::Result<Vec<u8>> {
+        let shown: Vec<String> = (0..files.len()).map(|number| format!("{number}.h5")).collect();
+        let opened: Vec<File> = files.iter().map(|file| File::from_bytes(file.clone()).unwrap()).collect();
+        let parts: Vec<Part<'_>> =
+            opened.iter().zip(&shown).map(|(file, name)| Part { file, name }).collect();
+        let existing = before.map(|json| kerchunk::read(json).unwrap());
+        let open = |_: &str| Ok(File::from_bytes(coloured(0, names)).unwrap());
+        let later = |number: usize| Ok(File::from_bytes(files[number].clone()).unwrap());
+        let later = Files { names: &shown, open: &later, at_once: 1 };
+        let mut urls = existing.as_ref().map(|existing| existing.urls.clone()).unwrap_or_default();
+        urls.extend(shown.iter().cloned());
+        let mut out = Vec::new();
+        let mut writer = kerchunk::Writer::new(&mut out, &urls)?;
+        let options = Options::new("");
+        match &existing {
+            Some(existing) => extend(existing, &open, &later, ("time", &options), &mut writer)?,
+            None => combine(&parts, "time", &options, &mut writer)?,
+        };
+        writer.finish()?;
+        Ok(out)
+    };
+    let before = combined(&[coloured(0, names)], None).unwrap();
+    let json: Value = serde_json::from_slice(&before).unwrap();
+    let attributes = json["refs"]["colour/.zattrs"].as_str().unwrap();
+    let attributes: Value = serde_json::from_str(attributes).unwrap();
+    assert_eq!(attributes["enumeration"], serde_json::json!({"RED": 0, "BLUE": 1}));
+    combined(&[coloured(2, names)], Some(&before)).unwrap();
+    let error = combined(&[coloured(2, [("RED", 1), ("BLUE", 0)])], Some(&before)).unwrap_err().to_string();
+    assert!(error.contains("the names of its values differ in 0.h5"), "{error}");
+    // References of older versions do not tell the names.
+    let text = String::from_utf8(before).unwrap().replace("enumeration", "note");
+    combined(&[coloured(2, [("RED", 1), ("BLUE", 0)])], Some(text.as_bytes())).unwrap();
+}
+
 #[test]
 fn files_whose_last_chunk_is_not_full_are_added() {
     // 240 and 144 bytes of elements, of which 256 may be inlined: first they are, and with more files the chunks are divided.

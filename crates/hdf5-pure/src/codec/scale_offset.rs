@@ -171,7 +171,8 @@ fn integers(elements: &[u64], parameters: &Parameters, signed: bool, factor: u32
     if span > bound::left(u64::MAX >> shift, 2) {
         return None;
     }
-    let bits = if factor > 0 { factor } else { bits_for(span + 1, fill.is_some()) };
+    // A chunk says how many bits it has, so that integers that need more than was asked for are not cut off.
+    let bits = factor.max(bits_for(span + 1, fill.is_some()));
     let minimum = match signed {
         true => ((least << shift).cast_signed() >> shift).cast_unsigned(),
         false => least,

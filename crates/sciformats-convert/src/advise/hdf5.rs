@@ -437,7 +437,10 @@ fn planned_ratio(facts: &DatasetFacts) -> Option<f64> {
                     .into_iter()
                     .find(|name| filter.contains(name) || *name == "zlib" && filter.contains("deflate"))
             });
-            own.and_then(named).filter(|_| facts.planned_chunks.is_some()).or_else(|| named("as stored"))
+            // The candidates shuffle first, which a dataset without a shuffle does not gain from.
+            let shuffled = facts.filters.iter().any(|filter| filter.contains("shuffle"));
+            let tried = own.filter(|_| facts.planned_chunks.is_some() && shuffled).and_then(named);
+            tried.or_else(|| named("as stored"))
         }
     }
 }

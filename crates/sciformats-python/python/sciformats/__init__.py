@@ -24,6 +24,7 @@ Reading holds no lock, so any number of threads can read one file at the same ti
 
 from __future__ import annotations
 
+from sciformats._sciformats import __version__
 from sciformats._model import Array, Attributes, File, Group
 from sciformats._open import open
 from sciformats._tables import Table, sql, table
@@ -37,6 +38,7 @@ from sciformats.errors import (
     MissingFile,
     NotSupported,
     NotThisFormat,
+    TooManyLinks,
 )
 
 __all__ = [
@@ -54,6 +56,8 @@ __all__ = [
     "NotSupported",
     "NotThisFormat",
     "Table",
+    "TooManyLinks",
+    "__version__",
     "open",
     "sql",
     "table",

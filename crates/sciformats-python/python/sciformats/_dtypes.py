@@ -6,6 +6,7 @@ import math
 import struct
 import sys
 from collections.abc import Iterator
+import ast
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,17 @@ from numpy.typing import NDArray
 from sciformats.errors import LimitExceeded
 
 Element = tuple[Any, ...]
+
+
+def described(text: str) -> Any:
+    """Return NumPy's description of a type, which npy files store as a literal of Python, and Blosc2 also as a bare text."""
+    try:
+        found = ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+    if isinstance(found, dict):
+        return list(zip(found["names"], found["formats"]))
+    return found
 
 
 def with_times(element: Element, descr: Any) -> Element:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 import math
 import os
@@ -318,9 +317,9 @@ class Array:
         self._number = number
         self._raw = raw
         self._element = raw.element
-        if file.format == "npy" and "dtype" in (facts := raw.facts()):
+        if file.format in ("npy", "blosc2") and "dtype" in (facts := raw.facts()):
             # Dates and time spans are integers in the files of other formats.
-            self._element = _dtypes.with_times(raw.element, ast.literal_eval(facts["dtype"]))
+            self._element = _dtypes.with_times(raw.element, _dtypes.described(facts["dtype"]))
         self.path = path
         #: NumPy's type of an element, which is ``object`` for texts and sequences.
         self.dtype: np.dtype[Any] = _dtypes.dtype_of(self._element)

@@ -105,6 +105,12 @@ class Recent(Generic[_Of]):
         for address in [address for address, held in self._held.items() if held is file]:
             del self._held[address]
 
+    def forget_path(self, path: str) -> None:
+        """Remove all files at a path, in which no link is followed any more."""
+        for address in list(self._held):
+            if address.local is not None and os.path.realpath(address.local) == path:
+                del self._held[address]
+
 
 _known: Recent[File] = Recent()
 

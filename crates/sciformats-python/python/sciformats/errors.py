@@ -20,6 +20,7 @@ __all__ = [
     "MissingFile",
     "NotSupported",
     "NotThisFormat",
+    "TooManyLinks",
 ]
 
 
@@ -66,6 +67,10 @@ class LimitExceeded(Error, MemoryError):
     """A file declares more than the options of :func:`sciformats.open` permit."""
 
 
+class TooManyLinks(LimitExceeded, RuntimeError):
+    """So many soft links follow each other that they probably go in a circle, for which h5py raises ``RuntimeError``."""
+
+
 class Conflict(Error, OSError):
     """Another program changed the file, or has it locked; nothing was written."""
 
@@ -87,6 +92,7 @@ _CLASSES: dict[str, type[Error]] = {
     "unsupported": NotSupported,
     "format": NotThisFormat,
     "limit": LimitExceeded,
+    "links": TooManyLinks,
     "conflict": Conflict,
     "forbidden": Forbidden,
     "missing": MissingFile,

@@ -10,7 +10,8 @@ With VirtualiZarr and obstore, it is used like this::
     registry = ObjectStoreRegistry({"file://": LocalStore()})
     data = open_virtual_dataset("file:///data/climate.nc", registry=registry, parser=parser)
 
-Each array is referenced, or inlined in decoded form, or left out with a warning that tells why. Nothing is left out in silence.
+Each array is referenced, or inlined in decoded form, or left out with a warning that tells why. No array is left out in silence; scalars of
+a tree, which are no arrays, are not part of what the parser returns.
 """
 
 # Checkers of annotations run without VirtualiZarr, which needs other versions of Python than this package.
@@ -79,7 +80,7 @@ class Parser:
 
         refs, entries = self.references(url, registry)
         for path, word, sentence in entries:
-            if word in ("refused", "scalar"):
+            if word == "refused":
                 warnings.warn(f"{path} is left out: {sentence}", UserWarning, stacklevel=2)
         return ManifestStore(self._group(refs["refs"], self.group or ""), registry=registry)
 

@@ -531,7 +531,7 @@ fn filters(of: &[(u16, Vec<i64>)], datatype: &hdf5_pure::Datatype) -> PyResult<F
                     .map_err(|_| PyValueError::new_err("the number of decimals is too large"))?;
                 filters.scale_offset_decimals(decimals)
             }
-            6 => filters.scale_offset(),
+            6 => filters.scale_offset_bits(unsigned(value(0))?),
             32000 => filters.lzf(),
             // The plug-in of bitshuffle puts its version and the size of an element before what the caller says.
             32008 if values.len() <= 3 => {

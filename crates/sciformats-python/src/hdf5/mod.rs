@@ -251,6 +251,13 @@ impl Node {
         attributes.iter().find(named).map(|attribute| self.attribute(py, attribute)).transpose()
     }
 
+    /// Returns whether there is an attribute of this name, which may be damaged.
+    fn has_attribute(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        let (file, address) = (self.file()?, self.place());
+        let attributes = self.ok(py.detach(|| file.attributes_at(address)))?;
+        Ok(attributes.iter().any(|of| of.name().is_some_and(|found| found.to_text() == name)))
+    }
+
     /// Returns the number of hard links, and the comment.
     fn info(&self, py: Python<'_>) -> PyResult<(u32, Option<String>)> {
         let (file, address) = (self.file()?, self.place());

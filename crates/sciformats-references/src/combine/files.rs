@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::agree::DECIDE;
 use super::{Along, Existing, Open, Part, axis, is_coordinate, scale, steps};
 use crate::chunks::Place;
+use crate::element;
 use crate::inline;
 use crate::model::{Options, Report, Sink, VirtualArray};
 use crate::scan::{named_dimensions, nested_path, parts};
@@ -369,16 +370,29 @@ impl<'a> Scanned<'a> {
         }
     }
 
-    /// Checks that the numbers of an array have the names that they have in another file. Existing references have no names.
+    /// Checks that the numbers of an array have the names that they have in another file. Existing references of older versions have no
+    /// names.
     pub(super) fn names_agree(&self, first: &Scanned<'_>, array: &VirtualArray) -> Result<(), String> {
         let name = self.piece.name;
-        if self.is_existing()
-            || first.is_existing()
-            || self.named.get(&array.path) == first.named.get(&array.path)
-        {
+        let same = if self.is_existing() || first.is_existing() {
+            let names = (self.names(&array.path), first.names(&array.path));
+            names.0.is_none() || names.1.is_none() || names.0 == names.1
+        } else {
+            self.named.get(&array.path) == first.named.get(&array.path)
+        };
+        if same {
             return Ok(());
         }
         Err(format!("the names of its values differ in {name}, and references have only their numbers"))
+    }
+
+    /// Returns the names of the values of an enumeration, if they are known.
+    fn names(&self, path: &str) -> Option<Value> {
+        if !self.is_existing() {
+            return self.named.get(path).and_then(element::names);
+        }
+        let array = self.found.arrays.iter().find(|array| array.path == path)?;
+        array.attributes.get(element::NAMES).cloned()
     }
 
     /// Whether these are existing references.

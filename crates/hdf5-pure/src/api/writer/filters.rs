@@ -9,7 +9,7 @@ use crate::spec::message::datatype::Class;
 use crate::spec::message::filter_pipeline::{FilterDescription, MAX_FILTER_NAME, MAX_FILTERS, Pipeline};
 
 pub(super) use client_data::Filtered;
-use client_data::{n_bit, scale_offset, szip};
+use client_data::{Factor, n_bit, scale_offset, szip};
 
 /// The levels of zstd. The levels 0 and 3 both mean its default.
 const ZSTD_LEVELS: [i64; 2] = [-131_072, 22];
@@ -100,7 +100,7 @@ enum Request {
     },
     NBit,
     ScaleOffset {
-        decimals: Option<i32>,
+        factor: Factor,
     },
     Blosc {
         id: u16,
@@ -393,7 +393,26 @@ impl Filters {
     /// ```
     #[must_use]
     pub fn scale_offset(self) -> Self {
-        self.with(Request::ScaleOffset { decimals: None })
+        self.with(Request::ScaleOffset { factor: Factor::Bits(0) })
+    }
+
+    /// Adds the scale-offset filter for integers, which stores `bits` bits of each, or as many as are needed if `bits` is 0. Chunks whose
+    /// integers need more bits get them, so that no integer is changed.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("a").chunks([4]).filters(Filters::new().scale_offset_bits(2)).write(&[1i32, 2, 1000, 3])?;
+    /// let found = File::from_bytes(file.into_bytes()?)?.dataset("a")?;
+    /// assert_eq!(found.filters()?.filters[0].values[1], 2);
+    /// assert_eq!(found.read::<i32>()?, [1, 2, 1000, 3]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn scale_offset_bits(self, bits: u32) -> Self {
+        self.with(Request::ScaleOffset { factor: Factor::Bits(bits) })
     }
 
     /// Adds the scale-offset filter for floating-point numbers, which are rounded to `decimals` decimal digits and
@@ -412,7 +431,7 @@ impl Filters {
     /// ```
     #[must_use]
     pub fn scale_offset_decimals(self, decimals: i32) -> Self {
-        self.with(Request::ScaleOffset { decimals: Some(decimals) })
+        self.with(Request::ScaleOffset { factor: Factor::Decimals(decimals) })
     }
 
     /// Adds a filter by its number and client data values: one that the [`Registry`](crate::filters::Registry) of the options
@@ -581,7 +600,7 @@ fn describe(request: &Request, of: Filtered<'_>) -> Result<FilterDescription> {
         }
         Request::Szip { predict, block } => (4, true, szip(of, *predict, *block)?),
         Request::NBit => (5, true, n_bit(of)?),
-        Request::ScaleOffset { decimals } => (6, true, scale_offset(of, *decimals)?),
+        Request::ScaleOffset { factor } => (6, true, scale_offset(of, *factor)?),
         Request::Blosc { id, codec, level, shuffle } => {
             let codec = match codec {
                 BloscCodec::BloscLz => 0,

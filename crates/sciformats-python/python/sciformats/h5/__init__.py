@@ -6,6 +6,8 @@ differences: there is no lock, any number of threads can read at the same time, 
 
 from __future__ import annotations
 
+import os
+
 from sciformats.h5 import _create, filters, h5a, h5d, h5ds, h5f, h5g, h5p, h5r, h5s, h5t, h5z, version
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._dataset import Dataset, StoreInfo
@@ -90,12 +92,12 @@ __version__ = version.version
 UNLIMITED = _create.UNLIMITED
 
 
-def is_hdf5(fname: str) -> bool:
+def is_hdf5(fname: str | bytes | os.PathLike[str]) -> bool:
     """Return whether there is an HDF5 file at a path."""
     from sciformats._open import open
 
     try:
-        with open(fname) as file:
+        with open(os.fsdecode(fname)) as file:
             return bool(file.format == "hdf5")
     except (OSError, NotImplementedError):
         return False

@@ -147,7 +147,8 @@ class AttributeManager(MutableMapping[str, Any]):
     def __contains__(self, name: object) -> bool:
         if isinstance(name, bytes):
             name = name.decode()
-        return name in self._all()
+        self._parent._file_of.check_open()
+        return isinstance(name, str) and bool(self._parent._node.has_attribute(name))
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)

@@ -32,7 +32,7 @@ def converted(
     if own.names is not None or not _has_path(own, dtype):
         raise TypeError(f"No conversion path for dtype: elements of type {own} cannot be stored as {dtype}")
     if dtype.kind == "S" and own.kind in "OUT":
-        array = texts(array)
+        array = texts(array, dtype)
     elif dtype.kind in "iu" and own.kind in "iu":
         array = _nearest(array, dtype)
     elif dtype.kind in "iu" and own.kind == "f":
@@ -86,10 +86,27 @@ def lacks(own: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
     return any(name not in own.names or lacks(own[name].base, dtype[name].base) for name in dtype.names)
 
 
-def texts(array: NDArray[Any]) -> NDArray[Any]:
-    """Return texts as bytes."""
-    items = [item.encode() if isinstance(item, str) else bytes(item) for item in array.astype(object).reshape(-1)]
-    return np.array(items, dtype=bytes).reshape(array.shape)
+def texts(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return texts as bytes in the encoding of a type of texts of fixed length.
+
+    Raises
+    ------
+    TypeError
+        If an element is no text.
+    UnicodeEncodeError
+        If the encoding lacks a character.
+    """
+    known = _types.check_string_dtype(dtype)
+    encoding = "ascii" if known is None else known.encoding
+
+    def text(item: Any) -> bytes:
+        if isinstance(item, str):
+            return item.encode(encoding, "surrogateescape")
+        if isinstance(item, bytes):
+            return item
+        raise TypeError(f"Can't implicitly convert non-string objects to strings: {item!r} is of {type(item)}")
+
+    return np.array([text(item) for item in array.astype(object).reshape(-1)], dtype=bytes).reshape(array.shape)
 
 
 def _has_path(own: np.dtype[Any], dtype: np.dtype[Any]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sciformats.h5 import _encode, _types
+from sciformats.h5._config import get_config
 
 _NAMES = {"gzip": 1, "szip": 4, "lzf": 32000}
 
@@ -96,7 +97,7 @@ class Wanted:
             "external": _external(options.pop("external", None), self),
             "mappings": [],
             "committed": self.committed,
-            "tracked": None if options.get("track_order") is None else bool(options["track_order"]),
+            "tracked": _tracked(options.get("track_order")),
             "time": int(time.time()) if options.get("track_times") else None,
         }
 
@@ -182,6 +183,13 @@ class Wanted:
         if scale < 0:
             raise ValueError("scale factor must be >= 0")
         return int(scale)
+
+
+def _tracked(wish: Any) -> bool | None:
+    """Return whether the order of attributes is kept; ``None`` means as in the rest of the file."""
+    if wish is None:
+        return True if get_config().track_order else None
+    return bool(wish)
 
 
 def _compression(compression: Any, opts: Any, unknown: bool) -> tuple[int, list[int]] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
@@ -460,8 +461,12 @@ class Dataset(DatasetWriting, HLObject):
         sel = sel + (slice(None),) * (self.ndim - len(sel))
         bounds = []
         for part, size in zip(sel, self.shape):
-            one = part if isinstance(part, slice) else slice(part, part + 1)
-            start, stop, step = one.indices(size)
+            if not isinstance(part, slice):
+                at = operator.index(part)
+                if not -size <= at < size:
+                    raise IndexError(f"Index ({at}) out of range for ({-size}-{size - 1})")
+                part = slice(at % size, at % size + 1)
+            start, stop, step = part.indices(size)
             if step != 1:
                 raise ValueError("Step must be 1")
             bounds.append((start, max(start, stop)))
@@ -504,6 +509,8 @@ class Dataset(DatasetWriting, HLObject):
     def __repr__(self) -> str:
         if self._file_of.is_closed:
             return "<Closed HDF5 dataset>"
+        if self._is_removed:
+            return "<Removed HDF5 dataset>"
         name = f'"{self.name.rsplit("/", 1)[-1]}"' if self.name else "(anonymous)"
         shape = "shape None" if self.shape is None else f"shape {self.shape}"
         return f'<HDF5 dataset {name}: {shape}, type "{self.dtype.str}">'

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sciformats.h5 import _types
+from sciformats.h5 import _encode, _types
 
 if TYPE_CHECKING:
     from sciformats.h5._dataset import Dataset
@@ -59,7 +59,7 @@ class DimensionProxy:
         lists = self._lists()
         lists[self._dimension].append(scale.ref)
         _set_lists(self._dataset, lists)
-        _set_users(scale, [*_users(scale), (self._dataset.ref, self._dimension)])
+        _add_user(scale, self._dataset, self._dimension)
 
     def detach_scale(self, scale: Dataset) -> None:
         """Detach a scale from the dimension."""
@@ -183,7 +183,9 @@ def _set_lists(dataset: Any, lists: list[list[Any]]) -> None:
 
 def _users(scale: Any) -> list[tuple[Any, int]]:
     found = scale.attrs.get("REFERENCE_LIST")
-    return [] if found is None else [(each["dataset"], int(each["dimension"])) for each in found]
+    users = [] if found is None else [(each["dataset"], int(each["dimension"])) for each in found]
+    # Datasets that were removed use nothing any more.
+    return [user for user in users if user[0].path.startswith("/")]
 
 
 def _set_users(scale: Any, users: list[tuple[Any, int]]) -> None:
@@ -191,5 +193,22 @@ def _set_users(scale: Any, users: list[tuple[Any, int]]) -> None:
         if "REFERENCE_LIST" in scale.attrs:
             del scale.attrs["REFERENCE_LIST"]
         return
-    dtype = np.dtype([("dataset", _types.ref_dtype), ("dimension", "<i4")])
-    scale.attrs.create("REFERENCE_LIST", np.array(users, dtype), dtype=dtype)
+    scale.attrs.create("REFERENCE_LIST", np.array(users, _USER), dtype=_USER)
+
+
+#: The type of an element of the list of the users of a scale.
+_USER = np.dtype([("dataset", _types.ref_dtype), ("dimension", "<i4")])
+
+
+def _add_user(scale: Any, dataset: Any, dimension: int) -> None:
+    """Add a dimension of a dataset to the users of a scale. What was encoded before is not encoded again, because a scale may have
+    thousands of users.
+    """
+    opened, described = scale._file_of, _encode.describe(_USER)
+    before = opened.users.get(scale._address)
+    if before is None:
+        before = [_encode.element(each, described, scale) for each in np.array(_users(scale), _USER)]
+    added = np.array([(dataset.ref, dimension)], _USER)[0]
+    items = [*before, _encode.element(added, described, scale)]
+    opened.change("attribute", scale._place, "REFERENCE_LIST", (described, [len(items)], items, None))
+    opened.users[scale._address] = items

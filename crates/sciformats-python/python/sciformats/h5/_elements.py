@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sciformats import _index
-from sciformats.h5 import _convert, _dims, _encode, _selection, _types
+from sciformats.h5 import _convert, _dims, _encode, _regions, _selection, _types
 
 
 class DatasetWriting:
@@ -71,6 +71,9 @@ class DatasetWriting:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._file_of.check_open()
+        if isinstance(key, _types.RegionReference):
+            _regions.write(self, key, value)
+            return
         names, parts = _selection.split(key)
         shape = self.shape
         if shape is None:

@@ -127,7 +127,7 @@ def _text(value: Any, utf8: bool = True) -> bytes:
     elif value is None or (isinstance(value, (int, np.integer)) and value == 0):
         return b""
     else:
-        found = str(value).encode("utf-8", "surrogateescape")
+        raise TypeError(f"Can't implicitly convert non-string objects to strings: {value!r} is of {type(value)}")
     if b"\0" in found:
         raise ValueError("VLEN strings do not support embedded NULLs")
     return found
@@ -242,14 +242,12 @@ def as_type(data: Any, dtype: np.dtype[Any] | None) -> NDArray[Any]:
     if dtype.kind == "T":
         return np.asarray(data).astype(object)
     if dtype.kind == "O":
-        found = np.asarray(data)
-        if found.dtype.kind in "SUTO":
-            found = found.astype(object)
-        return np.asarray(found, dtype=object).astype(dtype)
+        # NumPy would make texts of numbers that are in one list with texts.
+        return np.asarray(data, dtype=object).astype(dtype)
     if dtype.kind == "S" and not isinstance(data, bytes):
         found = np.asarray(data)
         if found.dtype.kind in "UTO":
-            found = _convert.texts(found)
+            found = _convert.texts(found, dtype)
         return found.astype(dtype)
     if isinstance(data, (np.ndarray, np.void)):
         array = np.asarray(data)

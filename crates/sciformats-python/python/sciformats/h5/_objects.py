@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from sciformats._open import Address, Recent, checked, state_of
+from sciformats._open import Address, checked, state_of
 from sciformats.errors import Conflict, Forbidden, MissingFile
 from sciformats.h5 import _locks, _types
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._identifiers import ObjectID
+from sciformats.h5._config import get_config
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
-from sciformats.h5._open import again, opened
+from sciformats.h5._open import again, kept, opened
 from sciformats.h5._opened import Again, Guarded, Opened
 from sciformats.h5._writing import GroupWriting
 
@@ -31,6 +32,9 @@ def _parts(path: str) -> list[str]:
 class HLObject:
     """The common part of files, groups, datasets and committed types."""
 
+    #: How many objects had been removed from the file when this one was found.
+    _epoch = 0
+
     #: What the Rust part has said about an object of a file that is only read.
     _facts: dict[str, Any] | None = None
 
@@ -40,12 +44,16 @@ class HLObject:
         if isinstance(opened, ObjectID):
             # As in h5py, an object can be made from its identifier.
             of = opened._object
-            if not isinstance(of, type(self)) and not (isinstance(self, Group) and isinstance(of, Group)):
+            # A class of the caller is as good as the one that it is derived from.
+            kinds = [kind for kind in (Group, Datatype, _dataset_class) if isinstance(self, kind)]
+            if not all(isinstance(of, kind) for kind in kinds):
                 raise ValueError(f"{of!r} is no {type(self).__name__}")
             opened, node, name = of._file_of, of._node, of._name
         self._file_of: Any = opened
         self._address: int = node.address
         self._found = node if opened.editor is None else None
+        if opened.editor is not None:
+            self._epoch = opened.epoch
         self._name: str | None = name
         self._identifier: Any = None
 
@@ -55,12 +63,20 @@ class HLObject:
         if self._found is not None:
             return self._found
         self._file_of.check_open()
+        self._file_of.check_place(self._address, self._epoch)
         return Guarded(self._file_of, self._address, self._name)
 
     @property
     def _place(self) -> tuple[int, str]:
         """The address and the path of the object, for changes."""
+        if self._found is None:
+            self._file_of.check_place(self._address, self._epoch)
         return self._address, self._name or ""
+
+    @property
+    def _is_removed(self) -> bool:
+        """Whether the object was removed from the file, and the file was written since."""
+        return self._found is None and self._file_of.is_removed(self._address, self._epoch)
 
     @property
     def name(self) -> str | None:
@@ -133,7 +149,7 @@ class HLObject:
         if not isinstance(other, HLObject):
             return NotImplemented
         same = self._file_of.address == other._file_of.address
-        return same and self._address == other._address
+        return same and self._address == other._address and self._is_removed == other._is_removed
 
     def __hash__(self) -> int:
         return hash((self._file_of.address.path, self._address))
@@ -195,6 +211,8 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             name = name.decode()
         if not isinstance(name, str):
             raise TypeError(f"Accessing a group is done with bytes or str, not {type(name)}")
+        if not name:
+            raise KeyError("Unable to synchronously open object (the name is empty)")
         return self._found_by(name, None, None)
 
     def _found_by(self, name: str, mode: str | None, locking: Any) -> Any:
@@ -212,12 +230,15 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             elsewhere = None if opened.editor is None else self._external(name, mode, locking)
             if elsewhere is not None:
                 return elsewhere
+            if isinstance(error, MissingFile):
+                # As with any other link that leads nowhere, there is no such object.
+                raise KeyError(f"Unable to synchronously open object (unable to open external file: {error})") from None
             if not isinstance(error, KeyError):
                 raise
             last = name.rstrip("/").rsplit("/", 1)[-1]
             raise KeyError(f"Unable to synchronously open object (object '{last}' doesn't exist)") from None
         elsewhere = None if here else self._external(name, mode, locking)
-        return wrap(opened, node, "/" + self._path(name).strip("/")) if elsewhere is None else elsewhere
+        return wrap(opened, node, "/" + "/".join(_parts(self._path(name)))) if elsewhere is None else elsewhere
 
     def keys(self) -> Names:
         """Return the names of the members."""
@@ -388,7 +409,9 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             name = name.decode()
         if isinstance(name, _types.Reference):
             return bool(name)
-        if not isinstance(name, str) or not name:
+        if not isinstance(name, str):
+            raise TypeError(f"A name should be string or bytes, not {type(name)}")
+        if not name:
             return False
         try:
             parts = [part for part in name.split("/") if part not in ("", ".")]
@@ -441,6 +464,8 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
     def __repr__(self) -> str:
         if self._file_of.is_closed:
             return "<Closed HDF5 group>"
+        if self._is_removed:
+            return "<Removed HDF5 group>"
         return f'<HDF5 group "{self._name}" ({len(self)} members)>'
 
 
@@ -580,7 +605,7 @@ class File(Group):
                 "driver": driver,
                 "libver": libver,
                 "userblock_size": userblock_size,
-                "track_order": bool(track_order),
+                "track_order": bool(get_config().track_order if track_order is None else track_order),
                 "backing_store": backing_store,
                 "storage_options": storage_options,
                 "locking": _locks.meaning(locking),
@@ -669,6 +694,8 @@ def wrap(opened: Opened, node: Any, name: str | None) -> Any:
         made = _dataset_class.__new__(_dataset_class)
         made._file_of, made._address, made._name, made._identifier = opened, node.address, name, None
         made._found = node if opened.editor is None else None
+        if opened.editor is not None:
+            made._epoch = opened.epoch
         return made
     if kind == "group":
         return Group(opened, node, name)
@@ -693,19 +720,10 @@ def _link_of(kind: str, target: Any) -> HardLink | SoftLink | ExternalLink:
 
 def _again(address: Address, name: str | None) -> Any:
     """Return the object for a pickle; each process opens the file once."""
-    from sciformats import _open
-
     if address.local is not None:
         checked(address, state_of(address.local))
     if address.path is None:
         file = File._of(again(address))
     else:
-        with _open._lock:
-            known = _known.get(address)
-            if known is None or known.is_closed:
-                known = _known.put(address, again(address))
-        file = File._of(known)
+        file = File._of(kept(address))
     return file if name in (None, "/") else file[name]
-
-
-_known: Recent[Opened] = Recent()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from typing import Any
 
 from sciformats import _remote, _sciformats
-from sciformats._open import Address, checked, state_of
+from sciformats._open import Address, Recent, _lock, checked, state_of
 from sciformats.errors import Conflict, NotSupported
 from sciformats.h5 import _locks
 from sciformats.h5._opened import Again, Opened, is_read, writer_of
@@ -67,32 +68,38 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
             path = os.path.abspath(name)
             # As with the C library, who reads a file that this process writes sees all changes so far.
             writer = writer_of(path)
-            held = None
             if writer is not None:
+                # As with the C library, who reads a file that this process writes sees all changes, also later ones.
                 _locks.check_same(options["locking"], writer.locking, path)
-                writer.commit()
+                found: Any = Again(writer)
             else:
                 held = _locks.shared(path, options["locking"])
-            address = Address(path, fixed, state_of(path))
-            found: Any = Opened(address, _sciformats.open_hdf5(path, None, dict(fixed)))
-            found.held = held
-            found.locking = options["locking"]
-            found.register_reader(path)
+                address = Address(path, fixed, state_of(path))
+                found = Opened(address, _sciformats.open_hdf5(path, None, dict(fixed)))
+                found.held = held
+                found.locking = options["locking"]
+                found.register_reader(path)
         elif driver == "core" and options["backing_store"] is False:
-            found = _in_memory(None, mode, fixed, options)
+            found = _unsaved(os.path.abspath(name), mode, fixed, options)
         else:
             found = _changed(os.path.abspath(name), mode, fixed, options)
         found.shown = name
         found.driver = driver or "sec2"
         return found
     if mode == "r":
-        given: Any = name
-        if hasattr(given, "read"):
-            given.seek(0)
-            given = given.read()
-        content = bytes(given)
+        if hasattr(name, "read"):
+            name.seek(0)
+            content = bytes(name.read())
+        elif isinstance(name, (bytes, bytearray, memoryview)):
+            content = bytes(name)
+        else:
+            # The bytes of a number would be as many zeros.
+            raise TypeError(f"a file is a path, a file object, or the bytes of a file, and not {type(name)}")
         address = Address(None, fixed, content)
-        return Opened(address, _sciformats.open_hdf5(None, content, dict(fixed)))
+        reader = Opened(address, _sciformats.open_hdf5(None, content, dict(fixed)))
+        if not isinstance(name, (bytes, bytearray, memoryview)):
+            reader.shown = repr(name)
+        return reader
     if not (hasattr(name, "write") and hasattr(name, "seek")):
         raise TypeError("a file that is to be written must be a path or a file object")
     found = _in_memory(name, mode, fixed, options)
@@ -155,8 +162,11 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
     if writer is not None:
         _locks.check_same(options["locking"], writer.locking, path)
         return Again(writer)
+    if mode == "r+" and _has_readers(path):
+        # The changes could take the place of what is read, also later.
+        raise Conflict("Unable to synchronously open file (file is already open for read-only)", path)
     create, overwrite = _CREATE[mode]
-    if mode == "w" and (is_read(path) or writer_of(path) is not None):
+    if mode == "w" and (_has_readers(path) or writer_of(path) is not None):
         # What is read of it, also later, would be that of another file, or of none.
         raise Conflict("Unable to synchronously create file (unable to truncate a file which is already open)", path)
     bounds = _bounds(options["libver"])
@@ -193,6 +203,30 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
     return found
 
 
+def _has_readers(path: str) -> bool:
+    """Return whether the program has the file at a path open for reading."""
+    if not is_read(path):
+        return False
+    # What was only kept for pickles, or waits for Python to find that nobody needs it, is closed now.
+    with _lock:
+        _kept.forget_path(os.path.realpath(path))
+    gc.collect()
+    return is_read(path)
+
+
+#: The open files to which pickles referred.
+_kept: Recent[Opened] = Recent()
+
+
+def kept(address: Address) -> Opened:
+    """Return the file at an address for a pickle, which is opened once."""
+    with _lock:
+        known = _kept.get(address)
+        if known is None or known.is_closed:
+            known = _kept.put(address, again(address))
+    return known
+
+
 def _bounds(libver: Any) -> tuple[str, str] | None:
     """Return the oldest and the newest release for the argument ``libver``."""
     if libver is None:
@@ -209,15 +243,25 @@ def _bounds(libver: Any) -> tuple[str, str] | None:
     return first, last
 
 
-def _in_memory(target: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Any:
-    """Open a file that is written to a file object when it is closed, or nowhere."""
+def _unsaved(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Any:
+    """Open a file whose changes are never written: in the modes that need one, it starts as the file at the path, which stays as it is."""
+    if mode == "r+" or (mode == "a" and os.path.exists(path)):
+        writer = writer_of(path)
+        if writer is not None:
+            writer.commit()
+        with open(path, "rb") as file:
+            return _in_memory(None, "r+", fixed, options, file.read())
+    return _in_memory(None, "w", fixed, options)
+
+
+def _in_memory(target: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any], content: bytes = b"") -> Any:
+    """Open a file that is written to a file object when it is closed, or nowhere. It starts with the content, or with that of the object."""
     handle, path = tempfile.mkstemp(suffix=".h5")
     with os.fdopen(handle, "wb") as copy:
-        content = b""
         if target is not None and mode in ("r+", "a"):
             target.seek(0)
             content = target.read()
-            copy.write(content)
+        copy.write(content)
     if mode in ("w", "w-", "x") or (mode == "a" and not content):
         mode = "w"
     try:

@@ -20,6 +20,9 @@ _WAITING = 1 << 28
 #: The methods of the editor that change nothing but elements.
 _OF_ELEMENTS = frozenset({"write", "write_chunk"})
 
+#: The methods of the editor that leave the users of all scales as they are, if they do not set their list.
+_KEEPS_USERS = _OF_ELEMENTS | {"attribute", "dataset", "datatype", "external_link", "group", "hard_link", "resize", "soft_link"}
+
 #: The methods of nodes whose results depend on elements, and on where they are stored.
 _SHOWS_ELEMENTS = frozenset({"chunk", "chunk_info", "chunks", "layout", "read", "read_into"})
 
@@ -121,6 +124,13 @@ class Opened(Opening):
         self._stale = False
         self._reads = 0
         self._waiting = 0
+        #: The users of scales in encoded form, by the addresses of the scales, as long as nothing else can have changed them.
+        self.users: dict[int, list[Any]] = {}
+        #: How many objects were removed so far; and for the addresses of removed objects, the number after that. Once the removal is in
+        #: the file, another object may have the address.
+        self.epoch = 0
+        self._removing: dict[int, int] = {}
+        self._removed: dict[int, int] = {}
         #: Whether there are changes that are not in the file yet.
         self._pending = False
         self._process = os.getpid()
@@ -207,11 +217,50 @@ class Opened(Opening):
             text = "the file is written by the process that opened it, and not by one that was forked"
             raise Conflict(text, self.address.path)
 
+    def removed(self, address: int) -> None:
+        """Note that an object was removed from the file. It can be used until the removal is written."""
+        self.epoch += 1
+        self._removing[address] = self.epoch
+
+    def check_place(self, address: int, epoch: int) -> None:
+        """Raise an exception if what was at an address in an epoch is not in the file any more.
+
+        Raises
+        ------
+        ValueError
+            If it was removed, and the file was written since.
+        """
+        if self.is_removed(address, epoch):
+            raise ValueError("the object was removed from the file, and the file was written since")
+
+    def is_removed(self, address: int, epoch: int) -> bool:
+        """Return whether what was at an address in an epoch was removed, so that another object may be there."""
+        return bool(self._removed) and self._removed.get(address, 0) > epoch
+
+    def vanishing(self, address: int) -> list[int]:
+        """Return the addresses of the objects that no link leads to any more when one link to an object is removed."""
+        links: dict[int, int] = {}
+        gone: list[int] = []
+        with self._lock:
+            rest = [address]
+            while rest:
+                address = rest.pop()
+                links[address] = links.get(address, 0) + 1
+                node = self.at(address, elements=False)
+                if links[address] == max(node.info()[0], 1):
+                    gone.append(address)
+                    if node.kind == "group":
+                        rest += [target for _, (kind, target), _ in node.links() if kind == "hard"]
+        return gone
+
     def commit(self) -> None:
         """Write all changes to the file. A forked process has none."""
         with self._lock:
             if self.editor is not None and not self.is_forked:
                 self.editor.commit()
+                self.users.clear()
+                self._removed.update(self._removing)
+                self._removing = {}
                 self.changes += 1
                 self._waiting = 0
                 self._pending = False
@@ -232,6 +281,10 @@ class Opened(Opening):
                 raise ValueError("Unable to change the file (no write intent on file)")
             self._check_process()
             self._pending = True
+            if method not in _KEEPS_USERS:
+                self.users.clear()
+            elif method == "attribute" and arguments[1] == "REFERENCE_LIST":
+                self.users.pop(arguments[0][0], None)
             try:
                 return getattr(self.editor, method)(*arguments)
             finally:

@@ -86,8 +86,7 @@ def read(dataset: Any, ref: _types.RegionReference) -> Any:
     shape = dataset.shape
     if not blocks:
         return _types.Empty(dataset.dtype) if not shape else np.empty((0,) * len(shape) + dataset.dtype.shape, dataset.dtype.base)
-    if any(len(last) != len(shape) or any(at >= n for at, n in zip(last, shape)) for _, last in blocks):
-        raise ValueError(f"the reference is to elements outside of the dataset, whose shape is {shape}")
+    _check_within(blocks, shape)
     grid = None if points else _grid(blocks)
     if grid is not None:
         chosen = _selection.Chosen(grid, tuple(sum(count for _, count, _ in ranges) for ranges in grid))
@@ -104,6 +103,37 @@ def read(dataset: Any, ref: _types.RegionReference) -> Any:
     found = np.concatenate(values)
     # The order is that of the dataset, and elements of several blocks count once.
     return found if points else found[np.unique(np.concatenate(places), return_index=True)[1]]
+
+
+def write(dataset: Any, ref: _types.RegionReference, value: Any) -> None:
+    """Set the elements of a dataset to which a reference leads, which are read in the same order."""
+    if not ref:
+        raise ValueError("Invalid HDF5 region reference")
+    if ref.selection == "all":
+        dataset[()] = value
+        return
+    blocks, points = parse(ref.selection)
+    shape = dataset.shape
+    _check_within(blocks, shape)
+    grid = None if points else _grid(blocks)
+    if grid is not None:
+        chosen = _selection.Chosen(grid, tuple(sum(count for _, count, _ in ranges) for ranges in grid))
+        dataset._scatter(chosen, dataset._shaped(value, chosen.shape, lambda: dataset._gathered(chosen)))
+        return
+    if points and np.ndim(value):
+        order = np.lexsort([axis for axis in np.transpose([first for first, _ in blocks])][::-1])
+        if len(set(blocks)) != len(blocks) or len(value) != len(blocks):
+            raise TypeError(f"{len(value)} values cannot be written to {len(blocks)} points, of which each must be given once")
+        value = np.asarray(value)[order]
+    mask = np.zeros(shape, bool)
+    for first, last in blocks:
+        mask[tuple(slice(a, b + 1) for a, b in zip(first, last))] = True
+    dataset._write_masked(mask, value, ())
+
+
+def _check_within(blocks: list[Block], shape: tuple[int, ...]) -> None:
+    if any(len(last) != len(shape) or any(at >= n for at, n in zip(last, shape)) for _, last in blocks):
+        raise ValueError(f"the reference is to elements outside of the dataset, whose shape is {shape}")
 
 
 def parts(ref: _types.RegionReference, shape: tuple[int, ...]) -> list[tuple[tuple[int, ...], ...]]:

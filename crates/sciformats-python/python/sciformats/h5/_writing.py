@@ -11,6 +11,7 @@ import numpy as np
 
 from sciformats.errors import NotSupported
 from sciformats.h5 import _create, _encode
+from sciformats.h5._config import get_config
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._opened import Guarded
 
@@ -122,6 +123,8 @@ class GroupWriting:
         path = self._target(name, "group")
         from sciformats.h5._objects import Group
 
+        if track_order is None and get_config().track_order:
+            track_order = True
         address = self._file_of.change("group", path, None if track_order is None else bool(track_order))
         return Group(self._file_of, Guarded(self._file_of, address, path), path)
 
@@ -295,7 +298,13 @@ class GroupWriting:
             raise KeyError(f"Couldn't delete link (component '{name}' not found)")
         if self._file_of.editor is None:
             raise KeyError("Couldn't delete link (no write intent on file)")
+        *before, last = [part for part in self._path(name).split("/") if part not in ("", ".")] or [""]
+        group = self._file_of.root.object("/".join(before)) if before else self._file_of.root
+        kind, target = group.link(last) or ("", None)
+        gone = self._file_of.vanishing(target) if kind == "hard" else []
         self._file_of.change("unlink", self._path(name))
+        for address in gone:
+            self._file_of.removed(address)
 
     def move(self, source: str, dest: str) -> None:
         """Move or rename a link."""

@@ -6,10 +6,20 @@ from typing import Any
 
 from sciformats.h5._types import Reference, RegionReference
 
-__all__ = ["OBJECT", "DATASET_REGION", "Reference", "RegionReference", "create"]
+__all__ = ["OBJECT", "DATASET_REGION", "Reference", "RegionReference", "create", "dereference", "get_name"]
 
 OBJECT = 0
 DATASET_REGION = 1
+
+
+def get_name(ref: Reference, loc: Any) -> bytes | None:
+    """Return the path of the object to which a reference leads; ``None`` if it leads nowhere."""
+    return ref.path.encode("utf-8", "surrogateescape") if ref else None
+
+
+def dereference(ref: Reference, loc: Any) -> Any:
+    """Return the identifier of the object to which a reference leads; ``None`` if it leads nowhere."""
+    return loc._object.file[ref.path].id if ref else None
 
 
 def create(loc: Any, name: bytes, ref_type: int, space: Any = None) -> Reference:

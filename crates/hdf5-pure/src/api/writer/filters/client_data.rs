@@ -3,7 +3,7 @@
 
 use sciformats_core::arith::{fit, present};
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use crate::filter::Registry;
 use crate::spec::message::datatype::{Class, Datatype, FloatOrder};
@@ -124,21 +124,32 @@ fn n_bit_node(datatype: &Datatype, tree: &mut Vec<u32>) -> Result<bool> {
     }
 }
 
+/// What the scale-offset filter keeps: a number of bits of integers, where 0 stands for as many as are needed, or a number of decimal
+/// digits of floating-point numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Factor {
+    Bits(u32),
+    Decimals(i32),
+}
+
 /// Returns the values of the scale-offset filter: kind, factor, number of elements, class, size, sign, byte order,
 /// whether there is a fill value, and its bits.
-pub(super) fn scale_offset(of: Filtered<'_>, decimals: Option<i32>) -> Result<Vec<u32>> {
+pub(super) fn scale_offset(of: Filtered<'_>, factor: Factor) -> Result<Vec<u32>> {
     let wrong = |problem: &'static str| Err(Error::usage("scale-offset filter", problem));
     let size = of.datatype.size;
-    let (kind, factor, class, signed, big) = match (&of.datatype.class, decimals) {
-        (Class::FixedPoint(fixed), None) if matches!(size, 1 | 2 | 4 | 8) => {
-            (2, 0, 0, u32::from(fixed.signed), fixed.order == ByteOrder::Big)
+    let (kind, factor, class, signed, big) = match (&of.datatype.class, factor) {
+        (Class::FixedPoint(_), Factor::Bits(bits)) if bits > bound::product(size, 8) => {
+            return wrong("keeps more bits of an integer than it has");
         }
-        (Class::FloatingPoint(float), Some(decimals))
+        (Class::FixedPoint(fixed), Factor::Bits(bits)) if matches!(size, 1 | 2 | 4 | 8) => {
+            (2, bits, 0, u32::from(fixed.signed), fixed.order == ByteOrder::Big)
+        }
+        (Class::FloatingPoint(float), Factor::Decimals(decimals))
             if matches!(of.datatype.element_type()?, ElementType::Float(4 | 8)) =>
         {
             (0, decimals.cast_unsigned(), 1, 0, float.order == FloatOrder::Big)
         }
-        (Class::FloatingPoint(_), None) => {
+        (Class::FloatingPoint(_), Factor::Bits(_)) => {
             return wrong("needs a number of decimal digits for floating-point numbers");
         }
         _ => {

@@ -1,0 +1,280 @@
+"""What programs for h5py do, done with both modules: what one of them answers, the other answers too."""
+
+from __future__ import annotations
+
+import io
+import pathlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import sciformats
+from sciformats import h5
+from sciformats.errors import Conflict, TooManyLinks
+
+BOTH = pytest.mark.parametrize("module", [h5py, h5], ids=["theirs", "ours"])
+
+
+def answer(call: Callable[[], Any]) -> Any:
+    """Return what a call returns, or the kind of Python's own exception that it raises."""
+    try:
+        return call()
+    except (KeyError, OSError, RuntimeError, TypeError, UnicodeError, ValueError) as error:
+        return next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins" and kind is not MemoryError)
+
+
+def test_the_package_has_a_version() -> None:
+    assert sciformats.__version__.count(".") >= 2
+
+
+@BOTH
+@pytest.mark.parametrize("mode", ["r", "r+"])
+def test_links_that_lead_nowhere(tmp_path: pathlib.Path, module: Any, mode: str) -> None:
+    path = tmp_path / "links.h5"
+    with h5py.File(path, "w") as file:
+        file["a"], file["b"] = h5py.SoftLink("/b"), h5py.SoftLink("/a")
+        file["away"] = h5py.ExternalLink("none.h5", "/x")
+    with module.File(path, mode) as file:
+        assert "a" in file and "away" in file
+        for ask in (lambda: file["a"], lambda: file.get("a"), lambda: "a/x" in file, lambda: list(file.values())):
+            assert answer(ask) is RuntimeError or module is h5
+            with pytest.raises(RuntimeError):
+                ask()
+        assert isinstance(file.get("a", getlink=True), module.SoftLink)
+        assert answer(lambda: file["away"]) is KeyError
+        assert file.get("away") is None and file.get("away", 5) == 5
+        assert answer(lambda: file[""]) is KeyError
+        assert answer(lambda: 3 in file) is TypeError
+
+
+def test_a_circle_of_links_is_also_a_limit(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "links.h5", "w") as file:
+        file["a"] = h5.SoftLink("/a")
+        with pytest.raises(TooManyLinks, match="soft links"):
+            file["a"]
+
+
+@BOTH
+def test_scale_offset_tells_its_parameter(tmp_path: pathlib.Path, module: Any) -> None:
+    path = tmp_path / "packed.h5"
+    values = np.arange(20) % 7
+    with module.File(path, "w") as file:
+        for name, dtype, scale in [("i", "i4", 5), ("u", "u2", 7), ("auto", "i8", 0), ("true", "i4", True), ("f", "f4", 2)]:
+            file.create_dataset(name, data=values.astype(dtype), chunks=(6,), scaleoffset=scale)
+    for reader in (h5py, h5):
+        with reader.File(path) as file:
+            assert {name: file[name].scaleoffset for name in file} == {"i": 5, "u": 7, "auto": 0, "true": 0, "f": 2}
+            assert all((file[name][...] == values).all() for name in file)
+
+
+def test_scale_offset_never_cuts_integers_off(tmp_path: pathlib.Path) -> None:
+    values = np.array([0, 1, 2, 1000, -70000, 5, 6, 7])
+    with h5py.File(tmp_path / "theirs.h5", "w") as file:
+        file.create_dataset("i", (8,), "i4", chunks=(4,), scaleoffset=3)
+    with h5.File(tmp_path / "ours.h5", "w") as file:
+        file.create_dataset("i", data=values, dtype="i4", chunks=(4,), scaleoffset=3)
+    with h5.File(tmp_path / "theirs.h5", "r+") as file:
+        file["i"][...] = values
+    for name in ("theirs.h5", "ours.h5"):
+        with h5py.File(tmp_path / name) as file:
+            assert file["i"].scaleoffset == 3 and (file["i"][...] == values).all()
+
+
+@BOTH
+def test_a_file_that_is_read_is_not_opened_for_changes(tmp_path: pathlib.Path, module: Any) -> None:
+    path = tmp_path / "a.h5"
+    with module.File(path, "w") as file:
+        file["x"] = [1, 2]
+    reader = module.File(path)
+    for mode in ("r+", "a", "w"):
+        with pytest.raises(OSError, match="already open"):
+            module.File(path, mode)
+    assert reader["x"][0] == 1
+    reader.close()
+    with module.File(path, "r+") as writer, module.File(path) as reader:
+        writer["x"][0] = 7
+        writer["y"] = 3
+        assert reader["x"][0] == 7 and list(reader) == ["x", "y"]
+        writer.close()
+        assert reader["y"][()] == 3
+
+
+def test_what_is_only_kept_for_pickles_does_not_hinder_changes(tmp_path: pathlib.Path) -> None:
+    import pickle
+
+    path = tmp_path / "a.h5"
+    with h5.File(path, "w") as file:
+        file["x"] = [1, 2]
+    with h5.File(path) as file:
+        text = pickle.dumps(file["x"])
+    found = pickle.loads(text)
+    with pytest.raises(Conflict):
+        h5.File(path, "r+")
+    del found
+    h5.File(path, "r+").close()
+
+
+@BOTH
+def test_classes_of_the_caller(tmp_path: pathlib.Path, module: Any) -> None:
+    class Twice(module.Dataset):  # type: ignore[misc, name-defined]
+        def __init__(self, dataset: Any) -> None:
+            super().__init__(dataset.id)
+
+        def twice(self) -> Any:
+            return self[...] * 2
+
+    with module.File(tmp_path / "a.h5", "w") as file:
+        file["x"] = [1, 2]
+        made = Twice(file["x"])
+        assert list(made.twice()) == [2, 4] and made == file["x"]
+        assert answer(lambda: Twice(file)) is ValueError
+
+
+@BOTH
+def test_names_are_told_in_their_plain_form(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "a.h5", "w") as file:
+        file["g/y"] = 1
+        names = [file[path].name for path in ("./g", "g//y", "g/.", ".", "/g/")]
+        assert names == ["/g", "/g/y", "/g", "/", "/g"]
+
+
+@BOTH
+def test_files_in_memory_start_with_a_file(tmp_path: pathlib.Path, module: Any) -> None:
+    path = tmp_path / "a.h5"
+    with module.File(path, "w") as file:
+        file["x"] = 1
+    before = path.read_bytes()
+    for mode in ("r+", "a"):
+        with module.File(path, mode, driver="core", backing_store=False) as file:
+            assert list(file) == ["x"]
+            file["y"] = 2
+    with module.File(path, driver="core") as file:
+        assert list(file) == ["x"]
+    assert path.read_bytes() == before
+    with pytest.raises(OSError):
+        module.File(tmp_path / "none.h5", "r+", driver="core", backing_store=False)
+    assert answer(lambda: module.File(3)) is TypeError
+    assert module.is_hdf5(bytes(path))
+    content = io.BytesIO(before)
+    with module.File(content) as file:
+        assert "BytesIO" in file.filename
+
+
+def test_a_removed_object_is_never_another_one(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5.File(path, "w") as file:
+        file["x"], file["g/y"], file["kept"] = [1, 2], [3, 4], [5, 6]
+        file["g/too"] = file["kept"]
+    with h5.File(path, "r+") as file:
+        x, y, kept, group = file["x"], file["g/y"], file["kept"], file["g"]
+        del file["x"], file["g"]
+        # Until the change is written, they are what they were.
+        assert list(x) == [1, 2] and list(y) == [3, 4]
+        for number in range(9):
+            file.flush()
+            file[f"n{number}"] = [7, 8]
+        for gone in (x, y, group):
+            assert repr(gone).startswith("<Removed") and gone != file["n0"]
+            with pytest.raises(ValueError, match="removed"):
+                gone.attrs["a"] = 1
+        for call in (lambda: x[0], lambda: y.__setitem__(0, 9), lambda: list(group)):
+            assert answer(call) is ValueError
+        assert list(kept) == [5, 6] and file["kept"] == kept
+    with h5py.File(path) as file:
+        assert all(list(file[f"n{number}"]) == [7, 8] for number in range(9)) and not file["n0"].attrs
+
+
+@BOTH
+def test_the_setting_of_orders(tmp_path: pathlib.Path, module: Any) -> None:
+    module.get_config().track_order = True
+    try:
+        with module.File(tmp_path / "a.h5", "w") as file:
+            for name in "zab":
+                file.create_group(name)
+                file["z"].create_group(name)
+            data = file.create_dataset("data", data=1)
+            for name in "qcp":
+                data.attrs[name] = 1
+    finally:
+        module.get_config().track_order = False
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert [list(file), list(file["z"]), list(file["data"].attrs)] == [["z", "a", "b", "data"], ["z", "a", "b"], ["q", "c", "p"]]
+
+
+@BOTH
+def test_only_texts_become_texts(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "a.h5", "w") as file:
+        text = file.create_dataset("text", (2,), module.string_dtype())
+        fixed = file.create_dataset("fixed", (2,), "S5")
+        text[...] = ["a", "b"]
+        fixed[...] = ["a", "b"]
+        for call in (
+            lambda: text.__setitem__(0, 5),
+            lambda: text.__setitem__(0, float("nan")),
+            lambda: file.create_dataset("one", data=3, dtype=module.string_dtype()),
+            lambda: file.create_dataset("two", data=["a", 1], dtype=module.string_dtype()),
+            lambda: file.attrs.create("three", 3, dtype=module.string_dtype()),
+        ):
+            assert answer(call) is TypeError
+        for call in (lambda: fixed.__setitem__(0, "n\u00e9"), lambda: file.create_dataset("four", data="\u00fc", dtype="S5")):
+            assert issubclass(answer(call), UnicodeError)
+        assert text.asstr()[0] == "a" and fixed[0] == b"a"
+
+
+def test_numbers_are_no_texts_of_fixed_length(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "a.h5", "w") as file:
+        with pytest.raises(TypeError, match="non-string"):
+            file.create_dataset("x", data=np.array([1, "a"], object), dtype="S5")
+
+
+@BOTH
+def test_regions_are_written(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "a.h5", "w") as file:
+        data = file.create_dataset("d", data=np.arange(20).reshape(4, 5))
+        mask = np.zeros((4, 5), bool)
+        mask[0, 1] = mask[3, 4] = True
+        data[data.regionref[1:3, ::2]] = 0
+        data[data.regionref[mask]] = -1
+        expected = np.arange(20).reshape(4, 5)
+        expected[1:3, ::2] = 0
+        expected[mask] = -1
+        assert (data[...] == expected).all()
+        assert module.h5r.get_name(data.ref, file.id) == b"/d"
+        assert module.h5r.dereference(data.ref, file.id) == data.id
+
+
+def test_an_index_of_chunks_counts_from_the_end(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "a.h5", "w") as file:
+        data = file.create_dataset("d", (7, 5), "i4", chunks=(3, 5))
+        assert list(data.iter_chunks(-1)) == [np.s_[6:7:1, 0:5:1]]
+        with pytest.raises(IndexError):
+            list(data.iter_chunks(7))
+
+
+def test_attaching_a_scale_takes_the_same_time_again_and_again(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5.File(path, "w") as file:
+        x, y = (file.create_dataset(name, data=[1, 2, 3]) for name in "xy")
+        data = [file.create_dataset(f"d{number}", (3, 3), "f4") for number in range(600)]
+        took = []
+        for part in (data[:100], data[500:], data[100:500]):
+            before = time.perf_counter()
+            for each in part:
+                each.dims[0].attach_scale(x)
+                each.dims[1].attach_scale(y)
+            took.append(time.perf_counter() - before)
+        data[3].dims[0].detach_scale(x)
+        del file["d4"]
+        data[5].dims[1].attach_scale(x)
+    with h5py.File(path) as file:
+        users = [(file[of].name, int(axis)) for of, axis in file["x"].attrs["REFERENCE_LIST"] if of]
+        rest = [number for number in range(600) if number not in (3, 4)]
+        assert sorted(users) == sorted([(f"/d{number}", 0) for number in rest] + [("/d5", 1)])
+        assert len(file["y"].attrs["REFERENCE_LIST"]) >= 599
+        assert file["d7"].dims[0][0] == file["x"] and file["d599"].dims[1][0] == file["y"]
+    # Four times as many took 16 times as long when every list was encoded anew.
+    assert took[2] < 9 * (took[0] + took[1])
