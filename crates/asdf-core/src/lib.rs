@@ -59,6 +59,7 @@ pub use yaml::{NodeId, Tree};
 pub mod structure {
     pub use crate::model::layout::{BlockEntry, IndexState, Layout};
     pub use crate::model::ndarray::{Mask, NdArray, Source};
+    pub use crate::reader::damaged_header;
     pub use crate::spec::block_header::{BlockHeader, Label};
     pub use crate::spec::header_line::Header;
 }

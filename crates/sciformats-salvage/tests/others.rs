@@ -340,6 +340,36 @@ fn blosc2_without_its_header() {
 }
 
 #[test]
+fn asdf_whose_first_block_has_a_damaged_header() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bytes, arrays) = document();
+    // No index tells where the blocks are, and zeros are between the tree and the first of them.
+    let end = bytes.windows(5).position(|window| window == b"\n...\n").unwrap() + 5;
+    let index = bytes.windows(18).position(|window| window == b"#ASDF BLOCK INDEX\n").unwrap();
+    let first = end + bytes[end..].windows(4).position(|window| window == b"\xd3BLK").unwrap();
+    let padded = [&bytes[..end], &[0; 300], &bytes[first..index]].concat();
+    let first = end + 300;
+    // The token, the size of the header, and the size of the room for the block.
+    for at in (0..6).chain(14..22) {
+        let mut damaged = padded.clone();
+        damaged[first + at] ^= 0x81;
+        let found = examined(&damaged).unwrap();
+        let Some(path) = saved(&found, folder.path(), "first.asdf") else { continue };
+        let saved = asdf_core::Asdf::open(&path).unwrap();
+        for (name, wanted) in &arrays {
+            let object =
+                found.report().objects.iter().find(|object| object.path.trim_start_matches('/') == name);
+            let missing = &object.unwrap().missing;
+            let Ok(values) = saved.array(name).and_then(|array| array.read::<u32>()) else { continue };
+            for (i, (value, wanted)) in values.iter().zip(wanted).enumerate() {
+                let known = value == wanted || is_missing(missing, &[i as u64 / 3, i as u64 % 3]);
+                assert!(known, "byte {at}: {name} {i}");
+            }
+        }
+    }
+}
+
+#[test]
 fn asdf_without_its_tree_or_its_index() {
     let folder = tempfile::tempdir().unwrap();
     let (bytes, arrays) = document();

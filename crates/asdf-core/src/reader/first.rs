@@ -14,7 +14,6 @@ use sciformats_core::fault::FaultKind;
 use sciformats_core::{Fault, ReadAt, Result, bound};
 
 use super::Asdf;
-use crate::model::layout::BlockEntry;
 use crate::model::ndarray::Source;
 use crate::spec::block_header::{BlockHeader, MAGIC};
 use crate::structure::IndexState;
@@ -37,7 +36,7 @@ impl Asdf {
         }
         let reason = match self.contradiction() {
             Some(reason) => Some((start, reason)),
-            None => leading_to(&*self.storage, start, first)?
+            None => damaged_header(&*self.storage, start, first.offset)?
                 .map(|at| (at, "is damaged, because its sizes lead to the block that follows")),
         };
         let found = match reason {
@@ -69,16 +68,39 @@ impl Asdf {
     }
 }
 
-/// Finds a damaged header between `start` and the first block that was found: its sizes lead there, and what is not damaged is as in
-/// any header.
-fn leading_to(storage: &dyn ReadAt, start: u64, first: &BlockEntry) -> Result<Option<u64>> {
+/// Returns the offset of a damaged header between `start` and a block at `first`: its sizes lead there, and what is not damaged is as
+/// in any header.
+///
+/// ```
+/// use asdf_core::structure::{BlockHeader, Label, damaged_header};
+///
+/// let header = BlockHeader {
+///     header_size: 48,
+///     flags: 0,
+///     compression: Label::NONE,
+///     allocated_size: 8,
+///     used_size: 8,
+///     data_size: 8,
+///     checksum: [0; 16],
+/// };
+/// let mut bytes = header.to_bytes()?;
+/// bytes.extend([7; 8]);
+/// bytes[1] ^= 4; // the token
+/// let next = bytes.len() as u64;
+/// assert_eq!(damaged_header(&bytes, 0, next)?, Some(0));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
+///
+/// # Errors
+/// `Io`.
+pub fn damaged_header(storage: &dyn ReadAt, start: u64, first: u64) -> Result<Option<u64>> {
     // A token may begin before the first byte that is not zero only if that byte is one of the token.
     let mut at = bound::left(start, MAGIC.len() as u64);
-    while bound::sum(at, BlockHeader::SIZE as u64) <= first.offset {
-        let size = bound::addressable(bound::left(first.offset, at)).min(PIECE);
+    while bound::sum(at, BlockHeader::SIZE as u64) <= first {
+        let size = bound::addressable(bound::left(first, at)).min(PIECE);
         let piece = storage.read_at(at, size)?;
         for (offset, bytes) in (at..).zip(piece.windows(BlockHeader::SIZE)) {
-            if leads(bytes, bound::left(first.offset, offset)) {
+            if leads(bytes, bound::left(first, offset)) {
                 return Ok(Some(offset));
             }
         }

@@ -16,6 +16,7 @@ use sciformats_core::storage::length;
 use sciformats_core::{Error, ReadAt, Result};
 
 pub use self::block::{Block, Checksum};
+pub use self::first::damaged_header;
 use crate::array::Array;
 use crate::codec::Compression;
 use crate::model::layout::Layout;

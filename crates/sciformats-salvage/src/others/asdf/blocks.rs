@@ -1,6 +1,6 @@
 //! The blocks: where they are, and what is left of each.
 
-use asdf_core::structure::{BlockHeader, Label};
+use asdf_core::structure::{BlockHeader, Label, damaged_header};
 use asdf_core::{Asdf, Checksum};
 use sciformats_core::{ReadAt, Result, bound};
 
@@ -112,6 +112,51 @@ pub(super) fn blocks(
         at = next;
     }
     Ok((slots, false))
+}
+
+/// Adds the blocks before the first one that was found, if their headers are damaged: a header that leads to the next block, and
+/// whatever else is there if the tree names more blocks than were found. Otherwise each block would be taken for another one.
+pub(super) fn before(
+    source: &dyn ReadAt,
+    (from, lacks): (u64, bool),
+    slots: &mut Vec<Slot>,
+    notes: &mut Notes,
+) -> Result<()> {
+    let count = slots.len();
+    while let Some(first) = slots.first().map(|slot| slot.offset)
+        && let Some(at) = damaged_header(source, from, first)?
+    {
+        slots.insert(0, slot(source, at, first, None, notes));
+    }
+    if lacks
+        && count == slots.len()
+        && let Some(first) = slots.first().map(|slot| slot.offset)
+        && let Some(at) = not_blank(source, from, first)?.filter(|&at| bound::sum(at, HEADER) <= first)
+    {
+        let reason = "something is between the tree and the first block, and the tree names more blocks";
+        notes.act("make the header of a block", at, reason, Confidence::Speculative);
+        slots.insert(0, slot(source, at, first, None, notes));
+    }
+    if count < slots.len() {
+        slots.iter_mut().for_each(|slot| slot.placed = false);
+    }
+    Ok(())
+}
+
+/// Returns the offset of the first byte that is neither zero nor a blank, behind the line that ends the tree.
+fn not_blank(source: &dyn ReadAt, from: u64, to: u64) -> Result<Option<u64>> {
+    let mut at = from;
+    while at < to {
+        let piece = source.read_at(at, bound::addressable(to - at).min(1 << 20))?;
+        let skipped = if at == from && piece.starts_with(b"...") { 3 } else { 0 };
+        let is_blank = |byte: &u8| matches!(byte, 0 | b' ' | b'\r' | b'\n');
+        let found = piece.iter().enumerate().skip(skipped).find(|(_, byte)| !is_blank(byte));
+        if let Some((found, _)) = found {
+            return Ok(Some(bound::sum(at, found as u64)));
+        }
+        at = bound::sum(at, piece.len() as u64);
+    }
+    Ok(None)
 }
 
 fn is_zero(source: &dyn ReadAt, from: u64, to: u64) -> Result<bool> {

@@ -11,8 +11,8 @@ use asdf_core::structure::BlockHeader;
 use asdf_core::{Asdf, OpenOptions};
 use sciformats_core::{ReadAt, Result, bound, slab};
 
-use self::blocks::{blocks, index, judge};
-use self::text::{absent, marked, splice, text};
+use self::blocks::{before, blocks, index, judge};
+use self::text::{absent, marked, named, splice, text};
 use super::{Found, Notes, Output, ZEROS, object, spoil};
 use crate::boxes::boxes;
 use crate::map::Part;
@@ -63,7 +63,12 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
     let first = slots.first().map(|slot| slot.offset);
     let text = text(&**source, first.or(index.as_ref().map(|(at, _)| *at)), &mut notes)?;
     if let Some(text) = &text {
-        absent(&**source, &text.bytes, &mut slots, &mut notes);
+        let needed = named(&text.bytes);
+        if !listed {
+            let lacks = needed.last_key_value().is_some_and(|(last, _)| *last >= slots.len());
+            before(&**source, (text.end, lacks), &mut slots, &mut notes)?;
+        }
+        absent(&**source, &needed, &mut slots, &mut notes);
     }
     // The first view has the blocks as they are stored.
     let view = splice(source, text.as_ref().map_or(HEAD.as_bytes(), |text| &text.bytes), &slots, None)?;

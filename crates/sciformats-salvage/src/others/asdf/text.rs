@@ -31,17 +31,19 @@ const LINES: usize = 64;
 /// The text before the blocks.
 pub(super) struct Text {
     pub(super) bytes: Vec<u8>,
+    /// Where the tree ends in the damaged file.
+    pub(super) end: u64,
     /// Whether lines were left out.
     pub(super) mended: bool,
 }
 
-/// Adds the blocks that arrays of the tree name and that are behind the end of the file.
-pub(super) fn absent(source: &dyn ReadAt, text: &[u8], slots: &mut Vec<Slot>, notes: &mut Notes) {
+/// Returns the blocks that arrays of the tree name, and how many bytes each of them needs at least.
+pub(super) fn named(text: &[u8]) -> BTreeMap<usize, u64> {
+    let mut needed: BTreeMap<usize, u64> = BTreeMap::new();
     let start = text.windows(5).position(|window| window == b"%YAML").unwrap_or(0);
     let Ok(tree) = Tree::parse_at(text.get(start..).unwrap_or_default(), 0, &Limits::default()) else {
-        return;
+        return needed;
     };
-    let mut needed: BTreeMap<usize, u64> = BTreeMap::new();
     for node in tree.reachable() {
         if tree.entries(node).is_none() {
             continue;
@@ -58,6 +60,16 @@ pub(super) fn absent(source: &dyn ReadAt, text: &[u8], slots: &mut Vec<Slot>, no
             *most = bytes.max(*most);
         }
     }
+    needed
+}
+
+/// Adds the blocks that arrays of the tree name and that are behind the end of the file.
+pub(super) fn absent(
+    source: &dyn ReadAt,
+    needed: &BTreeMap<usize, u64>,
+    slots: &mut Vec<Slot>,
+    notes: &mut Notes,
+) {
     let Some((&last, _)) = needed.last_key_value().filter(|(last, _)| **last < needed.len() + slots.len())
     else {
         return;
@@ -98,7 +110,7 @@ pub(super) fn text(source: &dyn ReadAt, end: Option<u64>, notes: &mut Notes) -> 
         None if headed && end == source.size() && !bytes.contains(&0) => {
             // A file may have no tree.
             notes.structure("header", (0, end), Part::Reached);
-            return Ok(Some(Text { bytes: bytes.into_owned(), mended: false }));
+            return Ok(Some(Text { bytes: bytes.into_owned(), end, mended: false }));
         }
         None => {
             notes.cause("lost tree", "no YAML is before the first block");
@@ -185,7 +197,7 @@ pub(super) fn text(source: &dyn ReadAt, end: Option<u64>, notes: &mut Notes) -> 
     out.extend_from_slice(&body);
     out.extend_from_slice(b"...\n");
     notes.structure("tree", (0, (start + body_len) as u64), Part::Reached);
-    Ok(Some(Text { bytes: out, mended }))
+    Ok(Some(Text { bytes: out, end: (start + body_len) as u64, mended }))
 }
 
 /// Puts a file together: the text, the blocks and the index. With what is known about the blocks, those that cannot be read become
