@@ -244,3 +244,25 @@ fn parts_that_do_not_say_where_the_others_are() -> Result {
     assert!(refused.to_string().contains("a file of several parts by kind of content"), "{refused}");
     Ok(())
 }
+
+#[test]
+fn parts_are_not_edited_alone() -> Result {
+    let folder = tempfile::tempdir().unwrap();
+    let mut file = Writer::in_memory(&CreateOptions::default())?;
+    file.dataset("a").write(&(0..1000u32).collect::<Vec<_>>())?;
+    let mut bytes = file.into_bytes()?;
+    // The first member of a family, with the next one beside it.
+    let (first, next) = bytes.split_at(2048);
+    std::fs::write(folder.path().join("run-0.h5"), first).unwrap();
+    std::fs::write(folder.path().join("run-1.h5"), next).unwrap();
+    // The part with the superblock, which leads to another part.
+    bytes[20..28].copy_from_slice(&0xd555_5555_5555_5552u64.to_le_bytes());
+    let sum = hdf5_pure::structure::checksum(&bytes[..44]);
+    bytes[44..48].copy_from_slice(&sum.to_le_bytes());
+    std::fs::write(folder.path().join("run-s.h5"), bytes).unwrap();
+    for name in ["run-0.h5", "run-s.h5"] {
+        let refused = Editor::open(folder.path().join(name)).unwrap_err();
+        assert!(refused.to_string().contains("editing a file of several parts"), "{name}: {refused}");
+    }
+    Ok(())
+}

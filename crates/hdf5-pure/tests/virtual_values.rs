@@ -81,3 +81,33 @@ fn elements_of_a_smaller_source_keep_their_places() -> Result {
     assert!(refused.to_string().contains("has another number of elements than the source"), "{refused}");
     Ok(())
 }
+
+#[test]
+fn a_source_that_grows_in_one_dimension_and_shrank_in_the_other_keeps_its_places() -> Result {
+    // The mapping says that the source has two columns, of which it has lost the second.
+    let source = Selection::Regular(vec![side(0, 1, None, Some(1)), side(0, 2, Some(1), Some(2))]);
+    let target = vec![side(0, 2, Some(1), Some(2)), side(0, 1, None, Some(1))];
+    let (shape, values) = shown(&[("a", [2, 1], &[1, 2])], vec![mapping("a", source, target)])?;
+    assert_eq!(shape, [4, 2]);
+    assert_eq!(values, [1, -1, 2, -1, -1, -1, -1, -1]);
+    Ok(())
+}
+
+#[test]
+fn numbered_sources_have_the_shape_of_the_first() -> Result {
+    let target = vec![side(0, 3, Some(1), Some(3)), side(0, 2, None, Some(2))];
+    let (shape, values) = shown(
+        &[
+            ("a0", [3, 2], &[0, 1, 2, 3, 4, 5]),
+            ("a1", [2, 3], &[10, 11, 12, 13, 14, 15]),
+            ("a2", [3, 1], &[20, 21, 22]),
+            ("a3", [3, 3], &[30, 31, 32, 33, 34, 35, 36, 37, 38]),
+        ],
+        vec![mapping("a%b", Selection::All, target)],
+    )?;
+    assert_eq!(shape, [4, 8]);
+    assert_eq!(values[..8], [0, 1, 10, 11, 20, -1, 30, 31]);
+    assert_eq!(values[8..16], [2, 3, 13, 14, 21, -1, 33, 34]);
+    assert_eq!(values[16..24], [4, 5, -1, -1, 22, -1, 36, 37]);
+    Ok(())
+}

@@ -162,6 +162,20 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
+fn a_small_table_is_a_small_file() {
+    let folder = Folder::new("small");
+    let csv = folder.path().join("log.csv");
+    std::fs::write(&csv, "at,share\r\n1,0.5\r\n").unwrap();
+    let table = open_file(&csv, None, &opener()).unwrap();
+    for form in [Form::Records, Form::PyTables, Form::Columns] {
+        let path = folder.path().join(format!("{}.h5", form.word()));
+        write_hdf5(table.as_ref(), &path, &WriteOptions::default().with_form(form)).unwrap();
+        let size = std::fs::metadata(&path).unwrap().len();
+        assert!(size < 16_384, "{form:?}: {size}");
+    }
+}
+
+#[test]
 fn missing_values_without_a_place_are_refused_by_name() {
     let folder = Folder::new("missing");
     let csv = folder.path().join("log.csv");

@@ -122,3 +122,29 @@ fn metalayers_are_attributes() {
     assert_eq!(sciformats_conventions::type_name(&range.element), "int16");
     assert!(!node.has("dims").unwrap());
 }
+
+/// What netCDF would take for the end of a text is known before anything is written, and so is what is not UTF-8.
+#[test]
+fn texts_that_netcdf_does_not_have_are_losses() {
+    use sciformats_conventions::sciformats::memory::{Memory, texts};
+    use sciformats_conventions::sciformats::{File, Format};
+    use sciformats_conventions::write::NetCdfCopy;
+
+    let dir = tempfile::tempdir().unwrap();
+    let mut tree = Memory::new(Format::Asdf);
+    let root = tree.root();
+    tree.array(root, "good", texts(&[2], &["ab", "\u{b5}m"]));
+    tree.array(root, "ends", texts(&[2], &["ab", "a\0b"]));
+    let mut latin = texts(&[1], &["xyz"]);
+    latin.bytes.iter_mut().filter(|byte| **byte == b'z').for_each(|byte| *byte = 0xb5);
+    tree.array(root, "latin", latin);
+    let data = Dataset::new(File::from(tree));
+    let copy = NetCdfCopy::new(&data, &|_| true).unwrap();
+    let lost: Vec<&str> = copy.losses().iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(lost, ["/ends", "/latin"], "{:?}", copy.losses());
+    assert_eq!(copy.variables(), 2);
+    let path = dir.path().join("t.nc");
+    copy.create(&path, None).unwrap();
+    let copied = Dataset::open(&path).unwrap();
+    assert!(copied.variable("/good").is_ok() && copied.variable("/ends").is_err());
+}

@@ -103,6 +103,15 @@ impl Opened {
         let own = options.external.own_name().filter(|_| path.is_none());
         let (external, access) = (&options.external, options.access);
         let place = set::Place { path: path.or(own.as_deref()), external, access };
+        if let Rest::New { extension: Some(Address(at)), .. } = superblock.rest
+            && at > MOST_BYTES
+        {
+            context.storage = set::parted(&context.storage, &place, at)?.ok_or_else(|| {
+                Error::unsupported(
+                    "a file of several parts by kind of content whose part with object headers is not beside it as `NAME-o.h5`, where NAME-s.h5 is the file that was opened",
+                )
+            })?;
+        }
         let whole = match driver_info(&context, &superblock)? {
             Some((info, at)) => set::assemble(&context.storage, &place, &info, at)?,
             None => set::unannounced(&context.storage, &place, superblock.end_of_file)?,
@@ -215,8 +224,9 @@ pub(crate) fn superblock(storage: &dyn ReadAt) -> Result<(u64, Superblock)> {
     Err(Error::not_this_format("HDF5", storage))
 }
 
-/// More bytes than any file has.
-const MOST_BYTES: u64 = 1 << 60;
+/// More bytes than any file has. The multi driver gives each kind of content a sixth of all addresses, so with a new superblock the part
+/// with object headers tells where the parts are, and the first part does not tell where that one is.
+pub(crate) const MOST_BYTES: u64 = 1 << 60;
 
 /// Returns the driver information and its absolute offset. Its place depends on the version of the superblock.
 fn driver_info(context: &Context, superblock: &Superblock) -> Result<Option<(DriverInfo, u64)>> {
@@ -227,11 +237,6 @@ fn driver_info(context: &Context, superblock: &Superblock) -> Result<Option<(Dri
             let info = locate(BLOCK, context.offset(at), &bytes, DriverInfo::parse_block)?;
             Ok(Some((info, bound::sum(context.offset(at), 16))))
         }
-        // The multi driver gives each kind of content a sixth of all addresses. With such a superblock, the part with object headers
-        // tells where the parts are, and this part does not tell where that one is.
-        Rest::New { extension: Some(Address(at)), .. } if at > MOST_BYTES => Err(Error::unsupported(
-            "a file of several parts by kind of content with a superblock of version 2 or 3, which does not say where the others are",
-        )),
         Rest::New { extension: Some(at), .. } => {
             let object = Object::read(context, at)?;
             let info = object.parse(context, MessageType::DriverInfo, DriverInfo::parse_message)?;

@@ -11,6 +11,7 @@ use sciformats_core::{Error, ReadAt, Result, bound};
 use crate::file::cache_image;
 use crate::file::open::{self, Opened};
 use crate::file::options::OpenOptions;
+use crate::file::set::FamilyPath;
 use crate::object::header::{Header, Object};
 use crate::space::context::Context;
 use crate::space::extents::{Extent, Extents, found};
@@ -46,7 +47,11 @@ impl Session {
         recover(&mut *storage)?;
         let (position, superblock) = open::superblock(&*storage)?;
         let end = bound::left(superblock.end_of_file, superblock.base);
-        if bound::left(storage.size(), position) < end {
+        let short = bound::left(storage.size(), position) < end;
+        if is_part(&superblock, path, short) {
+            return Err(Error::unsupported("editing a file of several parts"));
+        }
+        if short {
             let kind = FaultKind::OutOfBounds { found: bound::sum(position, end), end: storage.size() };
             return Err(Fault::new("end of file address", kind).at("superblock", position));
         }
@@ -61,9 +66,6 @@ impl Session {
             return Err(Error::unsupported(
                 "editing a file whose addresses or lengths do not have 4 or 8 bytes",
             ));
-        }
-        if matches!(superblock.rest, Rest::Old { driver_info: Some(_), .. }) {
-            return Err(Error::unsupported("editing a file of several parts"));
         }
         let space = Arc::new(Space::new(storage, position, end, most(superblock.sizes)));
         let mut bytes = Vec::new();
@@ -300,4 +302,13 @@ pub(crate) fn shared_table(context: &Context, extension: Option<Address>) -> Res
     let object = Object::read(context, extension)?;
     let table = object.parse(context, MessageType::SharedTable, |i| small::shared_table(i, context.sizes))?;
     Ok(table.map(|(at, _)| at))
+}
+
+/// Returns whether a superblock belongs to a file of several parts. The first member of a family is shorter than its superblock says.
+fn is_part(superblock: &Superblock, path: Option<&Path>, short: bool) -> bool {
+    match superblock.rest {
+        Rest::Old { driver_info: Some(_), .. } => true,
+        Rest::New { extension: Some(Address(at)), .. } if at > open::MOST_BYTES => true,
+        _ => short && path.and_then(FamilyPath::of).is_some_and(|family| family.member(1).exists()),
+    }
 }

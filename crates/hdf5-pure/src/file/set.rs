@@ -178,6 +178,33 @@ impl FamilyPath {
     }
 }
 
+/// Assembles as much of a multi file with a superblock of version 2 or 3 as is needed to read its driver information, which is at an
+/// address in another part. The superblock does not say where that part is, so it must have the name and the addresses that the C
+/// library gives it if it is not told others. Returns `None` if there is no such part.
+pub(crate) fn parted(
+    first: &Arc<dyn ReadAt>,
+    place: &Place<'_>,
+    address: u64,
+) -> Result<Option<Arc<dyn ReadAt>>> {
+    let name = place.path.and_then(Path::file_name).and_then(|name| name.to_str());
+    let base = name.and_then(|name| name.strip_suffix("-s.h5"));
+    let at = address.checked_div(SIXTH).unwrap_or_default(); // a bound: it is not 0
+    let kind = PARTS.get(bound::addressable(at)).filter(|_| at > 0);
+    let (Some(path), Some(base), Some(kind)) = (place.path, base, kind) else { return Ok(None) };
+    let path = path.with_file_name(format!("{base}-{kind}.h5"));
+    if !place.external.has(&path)? {
+        return Ok(None);
+    }
+    let parts = vec![(0, Arc::clone(first)), (bound::product(at, SIXTH), place.open(&path)?)];
+    Ok(Some(Arc::new(Parts::new(parts))))
+}
+
+/// The number of addresses that each part of a multi file has if the C library is not told another one.
+const SIXTH: u64 = (u64::MAX - 1) / 6;
+
+/// The letters in the usual names of the parts: superblock, B-trees, raw data, global heaps, local heaps, object headers.
+const PARTS: [char; 6] = ['s', 'b', 'r', 'g', 'l', 'o'];
+
 fn multi(place: &Place<'_>, info: &MultiInfo) -> Result<Parts> {
     let path = place
         .path
@@ -340,6 +367,22 @@ mod tests {
         assert_eq!(parts.size(), 6);
         assert_eq!(&*parts.read_at(2, 4).unwrap(), [3, 4, 5, 6]);
         assert!(parts.read_at(4, 3).is_err());
+    }
+
+    #[test]
+    fn the_part_with_object_headers_is_beside_the_superblock() {
+        let folder = tempfile::tempdir().unwrap();
+        let first: Arc<dyn ReadAt> = Arc::new(vec![1u8; 48]);
+        let (path, access) = (folder.path().join("run-s.h5"), Access::default());
+        let place = Place { path: Some(&path), external: &External::SameFolder, access };
+        let address = 0xd555_5555_5555_5552; // five sixths of all addresses
+        assert!(parted(&first, &place, address + 4).unwrap().is_none());
+        std::fs::write(folder.path().join("run-o.h5"), [7u8, 8, 9]).unwrap();
+        let whole = parted(&first, &place, address + 1).unwrap().unwrap();
+        assert_eq!(*whole.read_at(address + 1, 2).unwrap(), [8, 9]);
+        assert_eq!(*whole.read_at(47, 1).unwrap(), [1]);
+        let path = folder.path().join("run.h5");
+        assert!(parted(&first, &Place { path: Some(&path), ..place }, address).unwrap().is_none());
     }
 
     #[test]

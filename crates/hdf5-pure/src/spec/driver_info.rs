@@ -21,7 +21,7 @@
 //!
 //! | offset | size | field of the information of the multi driver, for m distinct members |
 //! |---|---|---|
-//! | 0 | 6 | member mapping: for superblock, B-trees, raw data, global heaps, local heaps and object headers 1 to 6 |
+//! | 0 | 6 | member mapping: for superblock, B-trees, raw data, global heaps, local heaps and object headers 1 to 6; 0 stands for its own |
 //! | 6 | 2 | reserved |
 //! | 8 | 16·m | member addresses: first address (8) and end of the allocated space (8) |
 //! | 8 + 16·m | | member names, each with a NUL and then zeros up to a multiple of 8 |
@@ -97,6 +97,11 @@ impl MultiInfo {
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (i, map): (_, [u8; 6]) =
             field("member mapping", map_res(take(6usize), TryFrom::try_from)).parse(i)?;
+        // A kind that is mapped to 0 has a member of its own.
+        let mut map = map;
+        for (own, member) in (1u8..).zip(&mut map) {
+            *member = if *member == 0 { own } else { *member };
+        }
         let (i, _) = take(2usize)(i)?;
         let distinct = (1..=6u8).filter(|kind| map.contains(kind)).count();
         let (i, ranges) =
@@ -161,6 +166,23 @@ mod tests {
         let far = 0x3fff_ffff_ffff_ffff;
         let members = vec![member(0, 0x800, "%s-m.h5"), member(far, far, "%s-r.h5")];
         assert_eq!(info, MultiInfo { map: [1, 1, 2, 1, 1, 1], members });
+    }
+
+    #[test]
+    fn a_file_with_all_members() {
+        let mut bytes = vec![0; 8]; // member mapping: each kind has its own member; reserved
+        for member in 0u64..6 {
+            bytes.extend((member << 60).to_le_bytes()); // first address
+            bytes.extend(((member << 60) + 48).to_le_bytes()); // end
+        }
+        "sbrglo".chars().for_each(|letter| bytes.extend(format!("%s-{letter}.h5\0").bytes())); // names
+        let (rest, info) = MultiInfo::parse(&bytes).unwrap();
+        assert!(rest.is_empty());
+        assert_eq!((info.map, info.members.len()), ([1, 2, 3, 4, 5, 6], 6));
+        assert_eq!(
+            info.members.last().map(|last| (last.start, last.name.clone())),
+            Some((5 << 60, Name::from("%s-o.h5")))
+        );
     }
 
     #[test]

@@ -137,16 +137,15 @@ impl Numbered {
         }
     }
 
-    /// Works like [`new`](Self::new), but elements beyond the array are numbered too if the selection itself has an end: an array
-    /// that has become smaller does not change the numbers of the elements that it still has.
+    /// Works like [`new`](Self::new), but elements beyond the array are numbered too along the dimensions in which the selection itself
+    /// has an end: an array that has become smaller does not change the numbers of the elements that it still has.
     pub(crate) fn whole(selection: &Selection, shape: &[u64]) -> Option<Self> {
         match selection {
-            Selection::Regular(dimensions)
-                if dimensions.len() == shape.len()
-                    && dimensions.iter().all(|d| d.count.is_some() && d.block.is_some()) =>
-            {
-                let axes = dimensions.iter().zip(shape);
-                let axes = axes.map(|(d, &size)| Some((Axis::new(d, u64::MAX)?, size)));
+            Selection::Regular(dimensions) if dimensions.len() == shape.len() => {
+                let axes = dimensions.iter().zip(shape).map(|(d, &size)| {
+                    let ends = d.count.is_some() && d.block.is_some();
+                    Some((Axis::new(d, if ends { u64::MAX } else { size })?, size))
+                });
                 axes.collect::<Option<_>>().map(Self::Axes)
             }
             _ => Self::new(selection, shape),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 use sciformats_conventions::sciformats::hdf5_pure::values::{Empty, FixedString};
 use sciformats_conventions::sciformats::hdf5_pure::{Datatype, ObjectId, Range, Slab, Writer};
@@ -13,8 +13,11 @@ use super::{Form, WriteOptions};
 use crate::csv::of_arrow;
 use crate::{Options, Scan};
 
-/// The size of chunks.
+/// The size of chunks, if there are so many rows.
 const CHUNK: u64 = 1 << 18;
+
+/// The size of the chunk of a table with few rows, which may grow later.
+const SMALL_CHUNK: u64 = 1 << 12;
 
 /// Writes a list of records.
 pub(super) fn write(table: &dyn Scan, (file, place): (&Path, &str), options: &WriteOptions) -> Result<u64> {
@@ -41,11 +44,11 @@ pub(super) fn write(table: &dyn Scan, (file, place): (&Path, &str), options: &Wr
         Datatype::compound(members.map(|(field, cell)| (field.name().as_str(), cell.datatype.clone())));
     let mut writer = options.writer(file)?;
     parents(&mut writer, place, taste)?;
-    let id = started(&mut writer, (place, &datatype, &[]), options)?;
-    let reader = table.scan(&Options::default())?;
+    let (few, batches) = batches(table)?;
+    let id = started(&mut writer, (place, &datatype, &[]), few, options)?;
     let mut rows = 0u64;
-    for batch in reader {
-        let batch = batch.map_err(of_arrow)?;
+    for batch in batches {
+        let batch = batch?;
         let values = cells.iter().zip(batch.columns()).map(|(cell, column)| cell.values(column));
         let values = values.collect::<Result<Vec<_>>>()?;
         rows = append(&mut writer, id, (rows, batch.num_rows()), &[], |row, to| {
@@ -81,6 +84,7 @@ pub(super) fn columns(table: &dyn Scan, (file, place): (&Path, &str), options: &
     let mut writer = options.writer(file)?;
     parents(&mut writer, place, Taste::Plain)?;
     writer.group(place)?;
+    let (few, batches) = batches(table)?;
     let mut arrays = Vec::new();
     for field in schema.fields() {
         // Lists of one length are further dimensions.
@@ -98,15 +102,15 @@ pub(super) fn columns(table: &dyn Scan, (file, place): (&Path, &str), options: &
         if name.contains(['/', '\0']) || matches!(name.as_str(), "" | "." | "..") {
             return Err(Error::unsupported(format!("the name {name:?} of a column as that of an array")));
         }
-        let id = started(&mut writer, (&inner, &cell.datatype, &sides), options)?;
+        let id = started(&mut writer, (&inner, &cell.datatype, &sides), few, options)?;
         for (name, text) in notes("", field) {
             writer.attribute(id, &name, text.as_str())?;
         }
         arrays.push((id, cell, sides));
     }
     let mut rows = 0u64;
-    for batch in table.scan(&Options::default())? {
-        let batch = batch.map_err(of_arrow)?;
+    for batch in batches {
+        let batch = batch?;
         for ((id, cell, sides), column) in arrays.iter().zip(batch.columns()) {
             let mut flat: ArrayRef = std::sync::Arc::clone(column);
             let mut inner = 1usize;
@@ -135,17 +139,31 @@ pub(super) fn columns(table: &dyn Scan, (file, place): (&Path, &str), options: &
     Ok(rows)
 }
 
-/// Starts a dataset without rows.
+/// Returns the rows of a table in batches, and how many there are if there is only one batch with rows.
+fn batches(table: &dyn Scan) -> Result<(Option<u64>, impl Iterator<Item = Result<RecordBatch>>)> {
+    let mut later = table.scan(&Options::default())?.map(|batch| batch.map_err(of_arrow));
+    let mut first = later.by_ref().take(2).collect::<Result<Vec<_>>>()?.into_iter();
+    let few = match first.as_slice() {
+        [only] if only.num_rows() > 0 => Some(only.num_rows() as u64),
+        _ => None,
+    };
+    Ok((few, std::iter::from_fn(move || first.next().map(Ok).or_else(|| later.next()))))
+}
+
+/// Starts a dataset without rows, which is going to have as many if they are `few`.
 fn started(
     writer: &mut Writer,
     (place, datatype, sides): (&str, &Datatype, &[u64]),
+    few: Option<u64>,
     options: &WriteOptions,
 ) -> Result<ObjectId> {
     let inner = sides.iter().fold(1u64, |all, side| all.saturating_mul(*side)); // a bound
     let row = inner.saturating_mul(datatype.size.into()).max(1); // a bound
     let with = |first: u64| -> Vec<u64> { std::iter::once(first).chain(sides.iter().copied()).collect() };
     let most = std::iter::once(None).chain(sides.iter().map(|side| Some(*side))).collect::<Vec<_>>();
-    let chunk = (CHUNK / row).max(1);
+    // The only chunk of a small table is not much larger than the table, and the file neither.
+    let bytes = few.map_or(CHUNK, |few| few.saturating_mul(row).clamp(SMALL_CHUNK, CHUNK)); // a bound
+    let chunk = (bytes / row).max(1);
     let mut builder =
         writer.dataset(place).datatype(datatype.clone()).shape(with(0)).max_shape(most).chunks(with(chunk));
     if options.level > 0 {

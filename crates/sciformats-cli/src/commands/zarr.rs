@@ -36,6 +36,8 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome<Option<Answer>> 
             "a store of Zarr is converted without --select, --check, --dry-run and --bound".into(),
         ));
     }
+    #[cfg(feature = "tables")]
+    super::tables::convert::formless(args)?;
     if store && written {
         return Err(Failure::Usage("one of IN and OUT must be a file, and not a store of Zarr".into()));
     }

@@ -11,7 +11,8 @@ use super::table::{Body, Link, Rare, Table, Taken};
 use super::view::{View, peeled};
 use super::{Counts, Loss, Options, Plan, Remark, frames, references, scalar, single, tree};
 use crate::compare::{is_selected, objects_match};
-use crate::numpy::{TYPE_FACT, Times};
+use crate::numpy::{TYPE_FACT, Times, is_text};
+use crate::parts::{Part, each};
 use crate::sink::{Fit, Layout, Rules, rules};
 use sciformats::memory::MemoryArray;
 use sciformats::model::{
@@ -326,6 +327,22 @@ impl Builder {
         Some(fitted)
     }
 
+    /// Returns whether the target stores texts as characters that the source stores as bytes: the bytes of ASDF are ASCII.
+    fn is_widened(&self, info: &ArrayInfo, bytes: &[u8]) -> bool {
+        let forms = info.texts.as_deref().unwrap_or_default();
+        let of_bytes = |at: usize| matches!(forms.get(at), Some(TextForm::Bytes(_)));
+        if self.rules.format != Format::Asdf || !(0..forms.len()).any(of_bytes) {
+            return false;
+        }
+        let mut found = false;
+        // Elements with sequences have no positions of texts.
+        let looked = each(&info.element, bytes, &is_text, &mut |part, at| {
+            found |= matches!(part, Part::Text(text) if of_bytes(at) && !text.is_ascii());
+            Ok(())
+        });
+        looked.is_ok() && found
+    }
+
     /// Returns whether the target can hold the texts in canonical bytes.
     fn texts_fit(&self, info: &ArrayInfo, bytes: &[u8]) -> bool {
         fn fit(rule: &dyn Fn(&[u8]) -> bool, datum: &Datum<'_>) -> bool {
@@ -358,12 +375,19 @@ impl Builder {
         }
         let rescue = Rescue::going_on();
         let from = Origin { file: &origin, path, id, info };
-        let mut fit = true;
+        let (mut fit, mut widened) = (true, false);
         let pieces = Pieces::new(info, &slab, origin.limits().memory);
         let looked = pieces.into_iter().try_for_each(|piece| {
-            fit = fit && self.texts_fit(info, &rescue.read(from, &piece)?);
+            if fit {
+                let bytes = rescue.read(from, &piece)?;
+                fit = self.texts_fit(info, &bytes);
+                widened = widened || self.is_widened(info, &bytes);
+            }
             Ok::<_, Error>(())
         });
+        if fit && widened {
+            self.remark(Remark::BytesAsCharacters);
+        }
         if let Err(error) = looked {
             self.lose(path, format!("cannot be read: {error}"));
         }

@@ -152,6 +152,8 @@ pub enum Remark {
     NumbersAsBytes,
     /// Texts of a fixed number of characters get lengths of their own.
     TextsOfAnyLength,
+    /// Texts of a fixed number of bytes get a fixed number of characters.
+    BytesAsCharacters,
 }
 
 impl Remark {
@@ -177,6 +179,9 @@ impl Remark {
                 "floating-point numbers of this size remain bytes, because the file does not say what they mean"
             }
             Self::TextsOfAnyLength => "texts of a fixed number of characters become texts of any length",
+            Self::BytesAsCharacters => {
+                "texts of a fixed number of bytes become texts of a fixed number of characters, because they are not ASCII"
+            }
         }
     }
 }

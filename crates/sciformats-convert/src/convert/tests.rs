@@ -535,6 +535,19 @@ fn texts_keep_the_widths_that_both_formats_have() {
         written(&back, &at("back.npy"));
         assert_eq!(dtype(&at("back.npy")), "'|S6'", "{via}");
     }
+    // Bytes that are not ASCII stay bytes, except in ASDF, which says so.
+    let mut wide = npy::Header::new(npy::DType::parse("'S6'").unwrap(), [2]).to_bytes().unwrap();
+    wide.extend("\u{b5}m\0\0\0c\0\0\0\0\0".as_bytes());
+    for (via, dtype_after) in
+        [(Format::Hdf5, "'|S6'"), (Format::Blosc2, "'|S6'"), (Format::Npy, "'|S6'"), (Format::Asdf, "'<U2'")]
+    {
+        let there = Plan::new(&of(&wide), via, &Options::default()).unwrap();
+        let told = there.remarks().iter().any(|(remark, _)| *remark == Remark::BytesAsCharacters);
+        assert_eq!((there.losses(), told), (&[][..], via == Format::Asdf), "{via}");
+        let back = Plan::new(&written(&there, &at("there")), Format::Npy, &Options::default()).unwrap();
+        written(&back, &at("back.npy"));
+        assert_eq!(dtype(&at("back.npy")), dtype_after, "{via}");
+    }
     let there = Plan::new(&of(&bytes), Format::Hdf5, &Options::default()).unwrap();
     assert_eq!(there.losses().len(), 1, "a text of any length must not contain a NUL");
     bytes.iter_mut().rev().take(22 * 2).filter(|byte| **byte == b'b').for_each(|byte| *byte = 0);

@@ -63,7 +63,7 @@ pub(super) fn with_texts(element: &ElementType, texts: &mut dyn Iterator<Item = 
 }
 
 /// Returns whether elements are text of any length.
-pub(super) fn is_text(element: &ElementType) -> bool {
+pub(crate) fn is_text(element: &ElementType) -> bool {
     matches!(element, ElementType::Text | ElementType::Reference | ElementType::Region)
 }
 

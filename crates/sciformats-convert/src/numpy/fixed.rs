@@ -76,12 +76,11 @@ impl Width {
 
     /// Returns whether the texts are stored as bytes.
     fn in_bytes(&self, alone: bool) -> bool {
-        let in_bytes = match self.form {
-            TextForm::Variable => !alone,
+        match self.form {
+            TextForm::Variable => !self.utf8 || self.ascii && !alone,
             TextForm::Bytes(_) => true,
-            TextForm::Characters(_) => false,
-        };
-        !self.utf8 || (self.ascii && in_bytes)
+            TextForm::Characters(_) => !self.utf8,
+        }
     }
 }
 
@@ -92,7 +91,7 @@ impl Fixed {
     }
 
     /// Gives the texts at least the widths that they have in their source. Texts that the source stores as bytes have the type
-    /// `S` if all of them are ASCII, and texts that it stores as characters have the type `U`.
+    /// `S`, whatever the bytes mean, and texts that it stores as characters have the type `U`.
     #[must_use]
     pub fn with_texts(self, forms: &[TextForm]) -> Self {
         Self { places: forms.iter().copied().map(Width::of).collect(), ..self }
@@ -229,6 +228,23 @@ mod tests {
         let array = array.array("/").unwrap();
         assert_eq!(*array.element(), element);
         assert_eq!(array.bytes(&array.all().unwrap()).unwrap(), bytes);
+    }
+
+    #[test]
+    fn bytes_stay_bytes() {
+        let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+        let bytes = [text("\u{b5}m"), text("K")].concat();
+        for (form, dtype) in [(TextForm::Bytes(16), "'|S16'"), (TextForm::Characters(16), "'<U16'")] {
+            let mut fixed = Fixed::new(&ElementType::Text).with_texts(&[form]);
+            fixed.look(&bytes).unwrap();
+            assert_eq!(fixed.dtype().unwrap().to_string(), dtype);
+            let mut file = npy::Header::new(fixed.dtype().unwrap(), [2]).to_bytes().unwrap();
+            fixed.encode(&bytes, &mut file).unwrap();
+            let array = File::from_bytes(file).unwrap();
+            let array = array.array("/").unwrap();
+            assert_eq!(array.info().texts.as_deref(), Some(&[form][..]));
+            assert_eq!(array.bytes(&array.all().unwrap()).unwrap(), bytes);
+        }
     }
 
     #[test]

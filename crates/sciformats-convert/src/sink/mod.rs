@@ -229,6 +229,12 @@ impl WriteOptions {
         let refuse =
             |argument: &'static str| Err(Error::usage(argument, format!("has no meaning in {format}")));
         match self {
+            Self { inline: true, .. } => Err(Error::usage(
+                "inline",
+                format!(
+                    "has no meaning in {format}; it copies elements that an HDF5 file stores in other files or datasets"
+                ),
+            )),
             Self { page_size: Some(_), .. } => refuse("page size"),
             Self { metadata_first: true, .. } => refuse("metadata first"),
             Self { rounding: Some(_), .. } => refuse("rounding"),

@@ -129,3 +129,36 @@ fn what_the_rules_rule_out_is_refused() {
         }
     }
 }
+
+#[test]
+fn options_without_an_effect_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |format, options: &WriteOptions| {
+        overwrite(dir.path().join("x"), format, options)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
+    };
+    let said = refused(Format::Npy, &WriteOptions::default().with_inline(true));
+    assert!(said.contains("inline has no meaning"), "{said}");
+    #[cfg(feature = "hdf5")]
+    for options in [
+        WriteOptions::default().with_level(3),
+        WriteOptions::default().with_level(3).with_filter("none"),
+        WriteOptions::default().with_level(3).with_filter("none+fletcher32"),
+    ] {
+        let said = refused(Format::Hdf5, &options);
+        assert!(said.contains("level is given without a filter"), "{said}");
+    }
+    #[cfg(feature = "hdf5")]
+    {
+        let (old, new) = (dir.path().join("old.h5"), dir.path().join("new.h5"));
+        let mut made = hdf5_pure::Writer::create(&old).unwrap();
+        made.dataset("u").shape([1000]).chunks([10]).deflate(6).write(&[1.0f32; 1000]).unwrap();
+        made.finish().unwrap();
+        let file = std::sync::Arc::new(sciformats::open(&old).unwrap());
+        let options = WriteOptions::default().with_level(3);
+        let said = crate::repack::rewrite(&file, &new, &options, None).unwrap_err().to_string();
+        assert!(said.contains("level is given without a filter") && !new.exists(), "{said}");
+    }
+}

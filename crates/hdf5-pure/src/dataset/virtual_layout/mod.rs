@@ -268,6 +268,24 @@ fn block_of(target: &Selection, axis: usize, block: u64) -> Option<Selection> {
     Some(Selection::Regular(dimensions))
 }
 
+/// Returns what numbered sources have that are selected as a whole: the elements that the first source has, because all of them had
+/// one shape. `None` if they are not selected as a whole, or if the first one does not fill a block.
+fn whole_of_first(sources: &Sources<'_>, mapping: &Mapping, axis: usize) -> Result<Option<Selection>> {
+    let block = block_of(&mapping.target, axis, 0);
+    let (Selection::All, Some(Selection::Regular(block))) = (&mapping.source, block) else { return Ok(None) };
+    let (file, dataset) = (numbered(&mapping.file, 0), numbered(&mapping.dataset, 0));
+    let Some(first) = sources.open(&file, &dataset)? else { return Ok(None) };
+    let shape = first.content.dataspace.shape();
+    let had = shape.iter().try_fold(1u64, |all, &side| all.checked_mul(side));
+    let wanted =
+        block.iter().try_fold(1u64, |all, side| all.checked_mul(side.count?)?.checked_mul(side.block?));
+    if shape.is_empty() || had.is_none() || had != wanted {
+        return Ok(None);
+    }
+    let side = |&n: &u64| Regular { start: 0, stride: n, count: Some(1), block: Some(n) };
+    Ok(Some(Selection::Regular(shape.iter().map(side).collect())))
+}
+
 /// Reads from numbered sources, each of which has one block of the target.
 fn read_blocks(
     reader: &Reader<'_>,
@@ -283,6 +301,8 @@ fn read_blocks(
     // As in the C library, the blocks end at the first source that does not exist, even if other mappings give the dataset a larger
     // extent.
     let end = if several { available(sources, mapping)? } else { u64::MAX };
+    let first = whole_of_first(sources, mapping, axis)?;
+    let from = first.as_ref().unwrap_or(&mapping.source);
     let (mut done, mut late) = (None, Ok(()));
     for k in 0..range.count {
         let index = add(range.start, mul(k, range.step)?)?;
@@ -297,7 +317,7 @@ fn read_blocks(
         }
         let Some(target) = block_of(&mapping.target, axis, block) else { continue };
         let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
-        let read = copy(reader, sources, (&file, &dataset), (&mapping.source, &target), (slab, out));
+        let read = copy(reader, sources, (&file, &dataset), (from, &target), (slab, out));
         unless_late(read, &mut late)?;
     }
     late

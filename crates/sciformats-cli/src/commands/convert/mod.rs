@@ -37,8 +37,9 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         return Ok(answer);
     }
     #[cfg(feature = "tables")]
-    if let Some(answer) = super::tables::convert::run(args, session)? {
-        return Ok(answer);
+    match super::tables::convert::run(args, session)? {
+        Some(answer) => return Ok(answer),
+        None => super::tables::convert::formless(args)?,
     }
     let Files { input, output, .. } = &args.files;
     if let Some(object) = super::within(input, session).filter(|_| !input.exists()) {

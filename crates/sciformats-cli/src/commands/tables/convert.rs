@@ -43,6 +43,9 @@ pub(in crate::commands) fn run(args: &Convert, session: &Session) -> Outcome<Opt
         _ if !of_table && !only_tables => return Ok(None),
         _ => {}
     }
+    if target.is_some() {
+        formless(args)?;
+    }
     if args.lossy || args.check || args.storage.chunks.is_some() {
         return Err(Failure::Usage("--lossy, --check and --chunks have no meaning for a table".into()));
     }
@@ -89,6 +92,17 @@ pub(in crate::commands) fn run(args: &Convert, session: &Session) -> Outcome<Opt
             told(&table, (input, output), Some(written), session).map(Some)
         }
         None => to_hdf5(args, &table, session).map(Some),
+    }
+}
+
+/// Fails if `--form` is given where it has no effect.
+pub(in crate::commands) fn formless(args: &Convert) -> Outcome<()> {
+    match args.form {
+        None => Ok(()),
+        Some(_) => Err(Failure::Usage(
+            "--form tells how a table of another program (Parquet, Arrow, CSV) is stored in HDF5, and has no effect on anything else"
+                .into(),
+        )),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The types of numbers and texts that netCDF has, and how elements are put into variables of them.
 
 use sciformats::hdf5_pure::ObjectId;
-use sciformats::{Decoder, ElementType, Error, Result, Slab};
+use sciformats::{Datum, Decoder, ElementType, Error, Result, Slab};
 
 use crate::write::{DimensionId, NetCdf};
 
@@ -154,7 +154,7 @@ impl Kind {
         }, {
             let mut texts = Vec::new();
             for datum in Decoder::new(base, bytes) {
-                texts.push(datum?.to_string());
+                texts.push(text(&datum?));
             }
             file.put(variable, part, &texts.iter().map(String::as_str).collect::<Vec<&str>>())
         })
@@ -189,6 +189,14 @@ impl Kind {
             Self::U64 => typed!(u64),
             Self::F32 | Self::F64 | Self::Text => Ok(false),
         }
+    }
+}
+
+/// Returns a text as it is, and anything else, also text that is not UTF-8, as people read it.
+pub(super) fn text(datum: &Datum<'_>) -> String {
+    match datum {
+        Datum::Text(bytes) => std::str::from_utf8(bytes).map_or_else(|_| datum.to_string(), str::to_owned),
+        other => other.to_string(),
     }
 }
 

@@ -23,10 +23,10 @@ use std::path::Path;
 
 use sciformats::hdf5_pure::ObjectId;
 use sciformats::walk::{Found, breadth_first};
-use sciformats::{AttributeValue, Decoder, ElementType, Error, Format, Object, Result, Slab, Value};
+use sciformats::{AttributeValue, Datum, Decoder, ElementType, Error, Format, Object, Result, Slab, Value};
 
 use self::frames::Frames;
-use self::kind::{Kind, NO_TIME, half};
+use self::kind::{Kind, NO_TIME, half, text};
 use self::names::{Names, Side};
 use super::{DimensionId, NetCdf};
 use crate::convention::Meaning;
@@ -39,6 +39,9 @@ use crate::variable::Variable;
 
 /// The number of elements that are copied at once.
 const AT_ONCE: u64 = 1 << 20;
+
+/// Why a text is left out.
+const NUL: &str = "is left out: it holds a text with a NUL, which netCDF takes for its end";
 
 /// Attributes that belong to the way in which netCDF stores its files.
 const OWN: [&str; 9] = [
@@ -187,7 +190,28 @@ impl NetCdfCopy {
             return Err(error);
         }
         copy.root(data)?;
+        copy.without_ends();
         Ok(copy)
+    }
+
+    /// Leaves out attributes whose texts contain a NUL, which readers take for the end of a text.
+    fn without_ends(&mut self) {
+        let Self { variables, globals, losses } = self;
+        let mut keep = |of: &str, name: &str, told: &Told| {
+            let ends = match told {
+                Told::Text(text) => text.contains('\0'),
+                Told::Texts(texts) => texts.iter().any(|text| text.contains('\0')),
+                _ => false,
+            };
+            if ends {
+                losses.push((format!("/{of}@{name}"), NUL.into()));
+            }
+            !ends
+        };
+        globals.retain(|(name, told)| keep("", name, told));
+        for Planned { name: of, attributes, .. } in variables {
+            attributes.retain(|(name, told)| keep(of, name, told));
+        }
     }
 
     /// Returns what is left out, with the reasons.
@@ -318,7 +342,15 @@ impl NetCdfCopy {
         };
         describe(element, &mut attributes);
         let origin = origin(As::Same);
-        self.variables.push(Planned { name, dimensions, kind, missing: false, attributes, origin });
+        let planned = Planned { name, dimensions, kind, missing: false, attributes, origin };
+        let texts = planned.texts();
+        if texts.nul {
+            return self.lose(path, NUL);
+        }
+        if texts.other {
+            self.lose(path, "holds text that is not UTF-8, whose bytes become escapes such as `\\xb5`");
+        }
+        self.variables.push(planned);
     }
 
     /// Writes the file at `path`, where there must not be one yet. With `level`, elements are compressed with deflate.
@@ -388,6 +420,15 @@ impl NetCdfCopy {
     }
 }
 
+/// Texts that netCDF does not have.
+#[derive(Clone, Copy, Debug, Default)]
+struct Texts {
+    /// Some contain a NUL.
+    nul: bool,
+    /// Some are not UTF-8.
+    other: bool,
+}
+
 /// What several variables of one object have in common.
 struct Of<'a> {
     path: &'a str,
@@ -418,6 +459,14 @@ impl Planned {
 
     /// Copies the elements.
     fn fill(&self, file: &mut NetCdf, id: ObjectId) -> Result<()> {
+        match &self.origin {
+            Origin::Frames(frames) => frames.fill(file, (id, self.kind, &self.shape())),
+            _ => self.pieces(&mut |place, values, part| self.put(file, (id, place), values, part)),
+        }
+    }
+
+    /// Passes the elements of a variable or a column to `take`, with their places.
+    fn pieces(&self, take: &mut dyn FnMut(&Slab, Values, As) -> Result<()>) -> Result<()> {
         let shape = self.shape();
         let whole = Slab::all(&shape)?;
         match &self.origin {
@@ -432,21 +481,42 @@ impl Planned {
                 for piece in own.pieces((AT_ONCE / each.unwrap_or(1).max(1)).max(1)) {
                     let mut ranges = piece.ranges().to_vec();
                     ranges.extend(whole.ranges().iter().skip(rank));
-                    self.put(file, (id, &Slab::new(&shape, ranges)?), variable.read_slab(&piece)?, *part)?;
+                    take(&Slab::new(&shape, ranges)?, variable.read_slab(&piece)?, *part)?;
                 }
-                Ok(())
             }
             Origin::Column(column, part) => {
                 let rows = shape.first().copied().unwrap_or(1).max(1);
                 let each = (whole.len() / rows).max(1);
                 for piece in whole.pieces_along(0, (AT_ONCE / each).max(1)) {
                     let Some(range) = piece.ranges().first() else { continue };
-                    self.put(file, (id, &piece), column.read(range.start, range.count)?, *part)?;
+                    take(&piece, column.read(range.start, range.count)?, *part)?;
                 }
-                Ok(())
             }
-            Origin::Frames(frames) => frames.fill(file, (id, self.kind, &shape)),
+            Origin::Frames(_) => {}
         }
+        Ok(())
+    }
+
+    /// Finds out which texts there are that netCDF does not have. What cannot be read is an error of writing.
+    fn texts(&self) -> Texts {
+        let mut found = Texts::default();
+        if self.kind != Kind::Text {
+            return found;
+        }
+        let _ = self.pieces(&mut |_, values, _| {
+            let (mut element, bytes) = values.into_canonical()?;
+            while let ElementType::Array { element: inner, .. } = element {
+                element = *inner;
+            }
+            for datum in Decoder::new(&element, &bytes) {
+                if let Datum::Text(text) = datum? {
+                    found.nul |= text.contains(&0);
+                    found.other |= std::str::from_utf8(text).is_err();
+                }
+            }
+            Ok(())
+        });
+        found
     }
 
     fn put(&self, file: &mut NetCdf, place: (ObjectId, &Slab), values: Values, part: As) -> Result<()> {
@@ -555,7 +625,7 @@ fn said(value: &AttributeValue) -> Option<Told> {
         whole.extend(datum.to_i128().and_then(|value| i64::try_from(value).ok()));
         numbers.extend(datum.to_f64());
         if value.element == ElementType::Text {
-            texts.push(datum.to_string());
+            texts.push(text(&datum));
         } else {
             let mut text = String::new();
             datum.write_json(&mut text);

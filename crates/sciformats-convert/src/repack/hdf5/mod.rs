@@ -127,6 +127,15 @@ fn source((file, input): (&File, Input<'_>), elements: bool) -> Result<hdf5_pure
     }
 }
 
+/// Fails if filters do not exist, or if levels are given without a filter that they apply to.
+fn filters(options: &WriteOptions) -> Result<()> {
+    crate::sink::hdf5_filters(options)?;
+    options.rules.iter().try_for_each(|rule| {
+        let of = WriteOptions { filter: rule.filter.clone(), level: rule.level, ..WriteOptions::default() };
+        crate::sink::hdf5_filters(&of).map(drop)
+    })
+}
+
 /// Does `work` with the bound that the file seems to have, or if that does not suffice with the latest one.
 fn attempt<T>(
     (file, source): (&File, &hdf5_pure::File),
@@ -137,6 +146,7 @@ fn attempt<T>(
 ) -> Result<T> {
     let wanted = options.bound.as_deref().map(crate::sink::hdf5_bound).transpose()?;
     options.rounding.map_or(Ok(()), Rounding::check)?;
+    filters(options)?;
     let old = source.object_info(source.root()?.address())?.header_version == 1;
     let bound = wanted.unwrap_or(match source.superblock().version {
         0 | 1 => Bound::Earliest,

@@ -95,14 +95,25 @@ pub(crate) const CHECKED: &str = "+fletcher32";
 pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
     if let Some(word) = options.filter.as_deref().and_then(|word| word.strip_suffix(CHECKED)) {
         let unchecked = WriteOptions { filter: Some(word.into()), ..options.clone() };
-        let before = if word == "fletcher32" { None } else { filters(&unchecked)? };
+        // A checksum alone may follow nothing.
+        let before = if matches!(word, "fletcher32" | "none") && options.level.is_none() {
+            None
+        } else {
+            filters(&unchecked)?
+        };
         return Ok(Some(before.unwrap_or_default().fletcher32()));
     }
     let level = |default: u32| options.level.unwrap_or(default);
     let wide = |_| Error::usage("level", "is not a level of zstd");
     let signed = |default: u32| i32::try_from(level(default)).map_err(wide);
     let new = || Filters::new().shuffle();
-    let levelled = ["none", "zlib", "gzip", "deflate", "bzip2", "zstd", "bitshuffle"];
+    if options.level.is_some() && matches!(options.filter.as_deref(), None | Some("none")) {
+        return Err(Error::usage(
+            "level",
+            "is given without a filter that it applies to, such as zlib or zstd",
+        ));
+    }
+    let levelled = ["zlib", "gzip", "deflate", "bzip2", "zstd", "bitshuffle"];
     if let (Some(filter), Some(_)) = (options.filter.as_deref(), options.level)
         && !levelled.contains(&filter)
     {
