@@ -147,7 +147,7 @@ fn attributes_keep_their_order_beside_references() {
     assert_eq!(different(&from, &to), [] as [&str; 0]);
     let order = |name: &str| {
         let mut attributes = hdf5_pure::File::open(&to).unwrap().dataset(name).unwrap().attributes().unwrap();
-        attributes.sort_by_key(|attribute| attribute.creation_order());
+        attributes.sort_by_key(hdf5_pure::Attribute::creation_order);
         attributes.iter().map(|attribute| attribute.name().unwrap().to_string()).collect::<Vec<_>>()
     };
     assert_eq!(order("d"), ["first", "refers", "b", "a"]);

@@ -1,7 +1,5 @@
 //! References to the chunks of Blosc2 frames.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
-
 use crate::support;
 use sciformats::cframe::{Array, ArrayParams};
 use sciformats::{File, Slab};

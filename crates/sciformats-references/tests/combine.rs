@@ -1,7 +1,5 @@
 //! Files that are joined along a dimension, and what does not fit.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::expect_used)]
-
 use crate::support;
 use sciformats::File;
 use sciformats::hdf5_pure::{CreateOptions, ObjectId, Writer};

@@ -1,7 +1,5 @@
 //! References to HDF5 files of every layout and index, put together by a reader of its own.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::expect_used)]
-
 use crate::support::{assemble, collect};
 use sciformats::hdf5_pure::filters::Filters;
 use sciformats::hdf5_pure::options::Bound;

@@ -1,7 +1,5 @@
 //! Damaged files: every reference lies within the file, and what is referenced is what the file is read as.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::expect_used)]
-
 use crate::support::{assemble, collect};
 use sciformats::hdf5_pure::filters::Filters;
 use sciformats::hdf5_pure::options::Bound;

@@ -1,7 +1,5 @@
 //! Stores of Zarr 3 that are written and read again.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::expect_used)]
-
 use std::fs;
 use std::path::Path;
 

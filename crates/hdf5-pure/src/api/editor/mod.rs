@@ -75,7 +75,7 @@ pub struct Editor {
     options: OpenOptions,
     /// Why writing the pending changes has failed. They are incomplete then and must not be committed, so that every later
     /// operation returns this error again.
-    failure: Option<Error>,
+    failure: Option<Box<Error>>,
 }
 
 impl std::fmt::Debug for Editor {
@@ -628,10 +628,10 @@ impl Editor {
     /// Writes everything that is still in memory to the place where the commit expects it.
     fn settle(&mut self) -> Result<()> {
         if let Some(failure) = &self.failure {
-            return Err(failure.clone());
+            return Err((**failure).clone());
         }
         let settled = self.tree.settle();
-        self.tree.within(None, settled).inspect_err(|error| self.failure = Some(error.clone()))
+        self.tree.within(None, settled).inspect_err(|error| self.failure = Some(Box::new(error.clone())))
     }
 
     /// Opens the file with all pending changes for reading. What it shows is no longer consistent once the editor makes

@@ -568,6 +568,7 @@ mod tests {
         let kept = |padding, charset| Kept {
             datatype: Datatype { class: Class::String { padding, charset }, ..Datatype::fixed_string(3) },
             committed: None,
+            fills: false,
         };
         for (padding, charset, text, fits) in [
             (Padding::NullPadded, CharacterSet::Ascii, "abc", true),
