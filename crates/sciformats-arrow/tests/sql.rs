@@ -248,8 +248,8 @@ fn what_is_wrong_is_named() {
         ("SELECT name, count(*) FROM names", "GROUP BY"),
         ("SELECT 9223372036854775807 + 1", "64 bits"),
         ("SELECT n + 1 FROM wide", "64 bits"),
-        ("SELECT DISTINCT name FROM names ORDER BY kind", "outputs"),
-        ("SELECT id FROM t UNION SELECT name FROM names", "unites"),
+        ("SELECT DISTINCT name FROM names ORDER BY kind", "DISTINCT"),
+        ("SELECT id FROM t UNION SELECT name FROM names", "UNION"),
         ("SELECT name.x FROM names", "name"),
         ("SELECT name FROM names ORDER BY 3", "3"),
     ] {

@@ -261,7 +261,7 @@ fn what_is_named_from_the_old_folder_is_refused_in_another() {
     image.set_array("image", array).unwrap();
     image.explode(place.path().join("main/image.asdf")).unwrap();
     let error = program.stderr(1, &["repack", "main/image.asdf", "other/o.asdf"]);
-    assert!(error.contains("arrays are in image0000.asdf beside it (`implode`"), "{error}");
+    assert!(error.contains("arrays are in image0000.asdf beside it (`sciformats implode`"), "{error}");
     program.stdout(0, &["repack", "main/image.asdf", "main/o.asdf"]);
     assert_eq!(program.stdout(0, &["cat", "main/o.asdf", "/image"]), "[1 2]\n");
 }

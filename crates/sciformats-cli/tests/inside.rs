@@ -94,5 +94,5 @@ fn a_part_is_referenced_and_its_attributes_are_edited() {
     program.stdout(0, &["edit", "a.h5:/one/u", "set", "units", "km"]);
     assert!(program.stdout(0, &["attrs", "a.h5", "/one/u"]).contains("km"));
     let error = program.stderr(3, &["inspect", "a.h5:/one"]);
-    assert!(error.contains("no place for the path /one in the same word"), "{error}");
+    assert!(error.contains("takes a whole file; write a.h5 without /one"), "{error}");
 }

@@ -331,7 +331,7 @@ fn objects_are_found() {
     let text = words(&program.stdout(0, &["find", "climate.nc", "--attr", "units=K"]));
     assert_eq!(text, "/tas int16 @units = K\n");
     assert_eq!(program.stdout(1, &["find", "climate.nc", "--attr", "units=m", "--shape", "4"]), "");
-    assert!(program.stderr(2, &["find", "climate.nc", "--shape", "a"]).contains("`a` is no length"));
+    assert!(program.stderr(2, &["find", "climate.nc", "--shape", "a"]).contains("`a` is neither a length"));
 }
 
 #[test]

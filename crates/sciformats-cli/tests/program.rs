@@ -482,7 +482,7 @@ fn a_file_and_a_path_in_one_word() {
     assert!(there.contains("\"/frames/1/") && !there.contains("\"/frames/2"), "{there}");
     for command in ["manifest", "inspect"] {
         let said = stderr(3, &[command, log]);
-        assert!(said.contains("the file is gsd/hoomd-log.gsd"), "{command}: {said}");
+        assert!(said.contains("write gsd/hoomd-log.gsd without /log/energy"), "{command}: {said}");
     }
     stdout(0, &["info", log]);
     stdout(0, &["verify", log]);

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import pathlib
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -278,3 +280,32 @@ def test_attaching_a_scale_takes_the_same_time_again_and_again(tmp_path: pathlib
         assert file["d7"].dims[0][0] == file["x"] and file["d599"].dims[1][0] == file["y"]
     # Four times as many took 16 times as long when every list was encoded anew.
     assert took[2] < 9 * (took[0] + took[1])
+
+
+def test_a_full_disk_is_reported_each_time(tmp_path: pathlib.Path) -> None:
+    """The operating system's error is not hidden by what looks for external links, and stays the error of the file."""
+    program = f"""
+import resource, signal
+import numpy as np
+import sciformats.h5 as h5
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with h5.File({str(tmp_path / "full.h5")!r}, "w") as file:
+    file["kept"] = np.arange(10)
+file = h5.File({str(tmp_path / "full.h5")!r}, "r+")
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+seen = 0
+for attempt in range(3):
+    try:
+        if not attempt:
+            file.create_dataset("large", data=np.arange(10_000))
+        file["kept"][0]
+        file.flush()
+    except OSError as error:
+        seen += error.errno == 27
+print(seen)
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert found.stdout == "3\n", found.stderr
+    with h5.File(tmp_path / "full.h5") as file:
+        assert list(file) == ["kept"]

@@ -113,3 +113,14 @@ def test_fill_values_of_texts(tmp_path: pathlib.Path) -> None:
     write(data, path, encoding={"v": {"_FillValue": np.str_("a")}})
     with xr.open_dataset(path, engine="netcdf4") as found:
         assert list(found["v"].isnull()) == [True, False] and found["v"].attrs["names"] == ["c", "d"]
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_bytes_are_characters(tmp_path: pathlib.Path, chunked: bool) -> None:
+    """What netCDF has for bytes are characters along a dimension, so that every engine reads them as bytes again."""
+    path = tmp_path / "bytes.nc"
+    data = xr.Dataset({"v": ("t", np.array([b"abc", b"\xff", b""], "S3"))})
+    write(data.chunk(t=2) if chunked else data, path, encoding={"v": {"chunksizes": (2,), "zlib": True}})
+    for engine in ["netcdf4", "h5netcdf", "sciformats"]:
+        with xr.open_dataset(path, engine=engine) as found:
+            assert found["v"].values.tolist() == [b"abc", b"\xff", b""], engine

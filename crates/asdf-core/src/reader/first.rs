@@ -83,7 +83,8 @@ impl Asdf {
 ///     data_size: 8,
 ///     checksum: [0; 16],
 /// };
-/// let mut bytes = header.to_bytes()?;
+/// let mut bytes = Vec::new();
+/// header.encode(&mut bytes);
 /// bytes.extend([7; 8]);
 /// bytes[1] ^= 4; // the token
 /// let next = bytes.len() as u64;

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from pandas import isnull
 from xarray import Dataset, DataTree, Variable, conventions
+from xarray.coding.strings import CharacterArrayCoder
 
 try:
     from xarray.backends.common import ensure_dtype_not_object
@@ -111,10 +112,14 @@ def _group(data: Dataset, group: Any, encoding: Mapping[str, Mapping[str, Any]],
             raise ValueError(f"the encoding of {name!r} is not supported: {', '.join(map(repr, left))}")
         if variable.dtype.kind == "O" and variable.chunks is None:
             encoded[name] = ensure_dtype_not_object(variable, name=name)
+        encoded[name] = _characters(encoded[name], str(name))
     for name, value in attributes.items():
         group.attrs[str(name)] = _attribute(value)
     scales = {}
-    for number, (dimension, size) in enumerate(data.sizes.items()):
+    sizes = dict(data.sizes)
+    for variable in encoded.values():
+        sizes.update((dimension, size) for dimension, size in variable.sizes.items() if dimension not in sizes)
+    for number, (dimension, size) in enumerate(sizes.items()):
         own = encoded.get(dimension)
         if own is not None and own.dims == (dimension,):
             scale = _create(group, str(dimension), own, growing)
@@ -135,6 +140,17 @@ def _group(data: Dataset, group: Any, encoding: Mapping[str, Mapping[str, Any]],
         for key, value in variable.attrs.items():
             made.attrs[str(key)] = _attribute(value, variable.dtype if key == "_FillValue" else None)
         _elements(made, variable)
+
+
+def _characters(variable: Variable, name: str) -> Variable:
+    """Return bytes as characters along one more dimension, because netCDF has no other type for them."""
+    if variable.dtype.kind != "S" or not variable.dtype.itemsize:
+        return variable
+    found: Variable = CharacterArrayCoder().encode(variable, name=name)
+    chunks = found.encoding.get("chunksizes")
+    if chunks is not None and len(chunks) < found.ndim:
+        found.encoding = {**found.encoding, "chunksizes": (*chunks, found.shape[-1])}
+    return found
 
 
 def _inherited(variable: Variable) -> dict[str, Any]:

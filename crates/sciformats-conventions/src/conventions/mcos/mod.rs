@@ -495,7 +495,7 @@ mod tests {
         );
         assert_eq!(data.meaning("/wrong").unwrap_err().object(), Some(PLACE));
         assert!(
-            told("/java").starts_with("an object of the class java.util.Date: only Java"),
+            told("/java").starts_with("reading an object of the class java.util.Date (only Java"),
             "{}",
             told("/java")
         );

@@ -226,6 +226,9 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             node = base.object(name.strip("/")) if name.strip("/") else base
             here = node.is_with(opened.root_node)
         except (KeyError, OSError) as error:
+            if not isinstance(error, (KeyError, MissingFile, Forbidden)):
+                # What the operating system reports about this file, such as a full disk, says nothing about a link.
+                raise
             # The other file may have changes that this process has not written yet.
             elsewhere = None if opened.editor is None else self._external(name, mode, locking)
             if elsewhere is not None:
