@@ -10,9 +10,9 @@ use sciformats_core::bound;
 use crate::Result;
 use crate::model::{Name, ObjectId};
 
-/// The first id of an object in another file. No file can have this many bytes, because the system's offsets
-/// are signed.
-const FIRST: u64 = 1 << 63;
+/// The first id of an object in another file. No file has such addresses: the system's offsets are signed, and in a set of files with
+/// six kinds of content the last one begins at five sixths of all addresses.
+const FIRST: u64 = 0xf << 60;
 
 /// The objects in other files that were found, in the order of their ids.
 #[derive(Default)]
