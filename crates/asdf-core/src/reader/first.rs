@@ -53,14 +53,14 @@ impl Asdf {
         if let IndexState::Rejected { reason: IndexState::OTHER_FIRST, .. } = self.layout().index {
             return Some("is damaged, because the block index begins with another block");
         }
-        let blocks = i128::try_from(self.located.count()).unwrap_or(i128::MAX);
+        let blocks = i128::try_from(self.located.count()).unwrap_or(i128::MAX); // a bound
         let streamed = if self.located.is_streamed() { 1 } else { 0 };
         let nodes = self.tree.visible().into_iter().filter(|&node| self.is_array(node));
         let mut sources = nodes.filter_map(|node| Some(self.described(node).ok()?.source));
         let lacks = |source: Source| match source {
             Source::Block(number) => {
                 let number = i128::from(number);
-                number.saturating_add(streamed) >= blocks || number.saturating_add(blocks) < 0 // bounds of numbers
+                number.saturating_add(streamed) >= blocks || number.saturating_add(blocks) < 0 // a bound
             }
             _ => false,
         };

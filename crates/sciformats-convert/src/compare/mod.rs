@@ -400,7 +400,7 @@ pub fn compare(
 ///
 /// # Errors
 ///
-/// [`Error::NotFound`](sciformats::Error::NotFound) if there is no such object; those of finding it.
+/// [`Error::NotFound`] if there is no such object; those of finding it.
 pub fn compare_objects(
     a: (&File, &str),
     b: (&File, &str),

@@ -84,7 +84,7 @@ impl Frame {
         if self.is_sparse() {
             // Only the index says which file has which chunk.
             let found = self.storage.size().min(whole);
-            self.offsets = Offsets::walked(Vec::new(), expected.unwrap_or(0));
+            self.offsets = Offsets::walked(Vec::new(), expected.unwrap_or(0)); // a bound
             self.rescued = Some(Rescued { whole, found, chunks: 0, places: Places::Unknown });
             return Ok(());
         }
