@@ -146,7 +146,7 @@ def _characters(variable: Variable, name: str) -> Variable:
     """Return bytes as characters along one more dimension, because netCDF has no other type for them."""
     if variable.dtype.kind != "S" or not variable.dtype.itemsize:
         return variable
-    found: Variable = CharacterArrayCoder().encode(variable, name=name)
+    found: Variable = CharacterArrayCoder().encode(variable, name=name)  # type: ignore[no-untyped-call]
     chunks = found.encoding.get("chunksizes")
     if chunks is not None and len(chunks) < found.ndim:
         found.encoding = {**found.encoding, "chunksizes": (*chunks, found.shape[-1])}
