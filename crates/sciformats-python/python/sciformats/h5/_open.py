@@ -87,11 +87,11 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
         found.driver = driver or "sec2"
         return found
     if mode == "r":
-        if hasattr(name, "read"):
+        if isinstance(name, (bytes, bytearray, memoryview)):
+            content = bytes(name)
+        elif hasattr(name, "read"):
             name.seek(0)
             content = bytes(name.read())
-        elif isinstance(name, (bytes, bytearray, memoryview)):
-            content = bytes(name)
         else:
             # The bytes of a number would be as many zeros.
             raise TypeError(f"a file is a path, a file object, or the bytes of a file, and not {type(name)}")
