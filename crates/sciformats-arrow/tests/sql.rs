@@ -225,6 +225,7 @@ fn what_has_an_order_is_sorted() {
     assert_eq!(rows("SELECT open FROM goods ORDER BY open NULLS FIRST"), ["null", "\"12:30:00.500\""]);
     assert_eq!(rows("SELECT n FROM nested ORDER BY took DESC"), ["1", "2", "3"]);
     assert_eq!(rows("SELECT 1e308 * 10, -1e308 * 10"), ["\"Infinity\" \"-Infinity\""]);
+    assert_eq!(rows("SELECT 3 IN (1, max(n)) FROM nested"), ["true"]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use sqlparser::ast::{
 };
 
 use super::aggregate::{Grouping, Kind};
-use super::compile::{Compiler, Groups, Scope, name_of, same, shallow, unsupported};
+use super::compile::{Compiler, Groups, Scope, name_of, parts, same, shallow, unsupported};
 use super::end::{End, cut, most, of_output, ordinal, sort_key};
 use super::expr::Ex;
 use super::from::{From, table_name};
@@ -47,7 +47,7 @@ impl Context<'_> {
             None => Vec::new(),
         };
         let keys = grouped_by(select, &items, &scope)?;
-        let aggregates = |of: &Expr| has_aggregate(of, 0);
+        let aggregates = has_aggregate;
         let is_grouped = !keys.is_empty()
             || select.having.is_some()
             || items.iter().any(|item| aggregates(&item.of))
@@ -268,7 +268,7 @@ fn grouped_by(select: &Select, items: &[Item], scope: &Scope) -> Result<Vec<Ex>>
             Ok(keys)
         }
         GroupByExpr::All(modifiers) if modifiers.is_empty() => {
-            items.iter().filter(|item| !has_aggregate(&item.of, 0)).map(output).collect()
+            items.iter().filter(|item| !has_aggregate(&item.of)).map(output).collect()
         }
         _ => Err(unsupported("this GROUP BY")),
     }
@@ -290,48 +290,15 @@ fn named_output(of: &Expr, items: &[Item]) -> Result<Option<usize>> {
 }
 
 /// Returns whether an expression contains an aggregate.
-fn has_aggregate(of: &Expr, depth: usize) -> bool {
-    if depth > 200 {
-        return false;
-    }
-    let inner = |of: &Expr| has_aggregate(of, depth + 1);
-    match of {
-        Expr::Function(function) => {
-            let is = name_of(&function.name).ok().and_then(|name| Kind::named(&name)).is_some();
-            let arguments = match &function.args {
-                ast::FunctionArguments::List(list) => list.args.iter().any(|argument| match argument {
-                    ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(of)) => inner(of),
-                    _ => false,
-                }),
-                _ => false,
-            };
-            is || arguments
+fn has_aggregate(of: &Expr) -> bool {
+    let mut waiting = vec![of];
+    while let Some(of) = waiting.pop() {
+        if let Expr::Function(function) = of
+            && name_of(&function.name).is_ok_and(|name| Kind::named(&name).is_some())
+        {
+            return true;
         }
-        Expr::Nested(of)
-        | Expr::IsNull(of)
-        | Expr::IsNotNull(of)
-        | Expr::IsTrue(of)
-        | Expr::IsNotTrue(of)
-        | Expr::IsFalse(of)
-        | Expr::IsNotFalse(of)
-        | Expr::UnaryOp { expr: of, .. }
-        | Expr::Cast { expr: of, .. }
-        | Expr::Ceil { expr: of, .. }
-        | Expr::Floor { expr: of, .. }
-        | Expr::Extract { expr: of, .. }
-        | Expr::Substring { expr: of, .. }
-        | Expr::Trim { expr: of, .. }
-        | Expr::In { expr: of, .. } => inner(of),
-        Expr::BinaryOp { left, right, .. }
-        | Expr::IsDistinctFrom(left, right)
-        | Expr::IsNotDistinctFrom(left, right) => inner(left) || inner(right),
-        Expr::Between { expr, low, high, .. } => inner(expr) || inner(low) || inner(high),
-        Expr::Like { expr, pattern, .. } | Expr::ILike { expr, pattern, .. } => inner(expr) || inner(pattern),
-        Expr::Case { operand, conditions, else_result, .. } => {
-            operand.as_deref().is_some_and(inner)
-                || conditions.iter().any(|arm| inner(&arm.condition) || inner(&arm.result))
-                || else_result.as_deref().is_some_and(inner)
-        }
-        _ => false,
+        parts(of, &mut |part| waiting.push(part));
     }
+    false
 }
