@@ -4,7 +4,7 @@
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use npy::{DType, Editor, Field, Header, Kind, Range, Reader, Slab};
-use sciformats_fuzz::bounded;
+use sciformats_fuzz::{bounded, range};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -109,10 +109,4 @@ fn is(file: &[u8], dtype: &DType, shape: &[u64], bytes: &[u8]) {
     assert_eq!((reader.dtype(), reader.shape(), reader.leftover()), (dtype, shape, 0));
     let all = Slab::all(shape).expect("the shape is small");
     assert_eq!(reader.read_slab_bytes(&all).expect("it was just written"), bytes);
-}
-
-fn range(length: u64, (start, count, step): (u8, u8, u8)) -> Range {
-    let step = u64::from(step % 4) + 1;
-    let start = u64::from(start).min(length);
-    Range::new(start, u64::from(count).min((length - start).div_ceil(step))).by(step)
 }

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use rawarray::{
     ByteOrder, Editor, ElementType, Encoding, Range, Reader, Slab, StreamWriter, WriteOptions, Writer,
 };
-use sciformats_fuzz::bounded;
+use sciformats_fuzz::{bounded, range};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -127,10 +127,4 @@ fn edit(
     }
     editor.set_metadata(&input.seed).expect("raw arrays have metadata");
     is(&editor.into_storage(), element, &dims, &bytes, &input.seed);
-}
-
-fn range(length: u64, (start, count, step): (u8, u8, u8)) -> Range {
-    let step = u64::from(step % 4) + 1;
-    let start = u64::from(start).min(length);
-    Range::new(start, u64::from(count).min((length - start).div_ceil(step))).by(step)
 }
