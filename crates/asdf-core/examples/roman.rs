@@ -1,10 +1,11 @@
-//! Measures the background of an image of the Roman telescope, and notes it in the metadata of the file: `roman FILE`,
+//! Measures the background of an image of the Roman telescope, and notes it in the metadata of the file: `roman [FILE]`,
 //! which is made if it is not there.
 //!
 //! The types of the data model, which ASDF keeps as tags, stay as they are, and so do the pixels: only the tree is
 //! written again.
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
+use std::env;
 use std::path::{Path, PathBuf};
 
 use asdf_core::{Asdf, Compression, Document, Error, HistoryEntry, NewArray, Result};
@@ -18,8 +19,7 @@ pub(crate) struct Background {
 }
 
 fn main() -> Result<()> {
-    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "name no file"))?;
-    let path = PathBuf::from(path);
+    let path = PathBuf::from(env::args_os().nth(1).unwrap_or_else(|| "image.asdf".into()));
     if !path.exists() {
         make(&path)?;
     }
@@ -48,20 +48,17 @@ pub(crate) fn note_background(path: &Path) -> Result<Background> {
 
 /// Writes an image of 100 × 200 pixels, some of which are flagged.
 pub(crate) fn make(path: &Path) -> Result<()> {
-    let pixels: Vec<f32> =
-        (0..20_000u16).map(|i| if i % 100 == 0 { 1e6 } else { f32::from(i % 7) }).collect();
+    let pixel = |i: u16| if i % 100 == 0 { 1e6 } else { f32::from(i % 7) };
+    let pixels: Vec<f32> = (0..20_000).map(pixel).collect();
     let flags: Vec<u32> = (0..20_000).map(|i| u32::from(i % 100 == 0)).collect();
     let mut document = Document::new();
     document.set("roman/meta/instrument/name", "WFI")?;
     document.set("roman/meta/instrument/detector", "WFI01")?;
     document.set("roman/meta/exposure/exposure_time", &139.8)?;
-    document
-        .set_array("roman/data", NewArray::new(&pixels, &[100, 200])?.with_compression(Compression::Lz4))?;
+    let pixels = NewArray::new(&pixels, &[100, 200])?.with_compression(Compression::Lz4);
+    document.set_array("roman/data", pixels)?;
     document.set_array("roman/dq", NewArray::new(&flags, &[100, 200])?)?;
-    for (path, tag) in [("roman", "wfi_image-1.2.0"), ("roman/meta/instrument", "wfi_mode-1.1.0")] {
-        if let Some(node) = document.tree().get(path) {
-            document.tree_mut().set_tag(node, format!("asdf://stsci.edu/datamodels/roman/tags/{tag}"));
-        }
-    }
+    document.set_tag("roman", "asdf://stsci.edu/datamodels/roman/tags/wfi_image-1.2.0")?;
+    document.set_tag("roman/meta/instrument", "asdf://stsci.edu/datamodels/roman/tags/wfi_mode-1.1.0")?;
     document.save(path)
 }

@@ -5,6 +5,7 @@ mod blocks;
 mod text;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use sciformats_core::commit::Session;
 use sciformats_core::fault::{Fault, FaultKind};
@@ -237,6 +238,26 @@ impl Document {
     /// Those of [`Tree::set`].
     pub fn set<T: serde::Serialize + ?Sized>(&mut self, path: &str, value: &T) -> Result<NodeId> {
         self.tree.set(path, value)
+    }
+
+    /// Gives the node at a path a full tag, for example the one that says which type of a data model it is.
+    ///
+    /// ```
+    /// use asdf_core::Document;
+    ///
+    /// let mut document = Document::new();
+    /// document.set("roman/meta/telescope", "ROMAN")?;
+    /// document.set_tag("roman", "asdf://stsci.edu/datamodels/roman/tags/wfi_image-1.2.0")?;
+    /// assert!(document.tree_text()?.contains("roman: !<asdf://stsci.edu/datamodels/roman/tags/wfi_image-1.2.0>"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `NotFound` if the tree has nothing at this path.
+    pub fn set_tag(&mut self, path: &str, tag: impl Into<Arc<str>>) -> Result<()> {
+        let node = self.tree.get(path).ok_or_else(|| self.tree.not_found(path))?;
+        self.tree.set_tag(node, tag);
+        Ok(())
     }
 
     /// Returns the options with which it is written.

@@ -1,15 +1,15 @@
-//! A map of heights, compressed in tiles: `heights FILE`, which is made if it is not there.
+//! A map of heights, compressed in tiles: `heights [FILE]`, which is made if it is not there.
 //!
 //! Prints the mean height of a window. Only the blocks that the window touches are decompressed.
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
+use std::env;
 use std::path::{Path, PathBuf};
 
-use cframe::{Array, ArrayParams, Codec, Error, Params, Range, Result, Slab};
+use cframe::{Array, ArrayParams, Codec, Params, Range, Result, Slab};
 
 fn main() -> Result<()> {
-    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "name no file"))?;
-    let path = PathBuf::from(path);
+    let path = PathBuf::from(env::args_os().nth(1).unwrap_or_else(|| "heights.b2nd".into()));
     if !path.exists() {
         make(&path)?;
     }

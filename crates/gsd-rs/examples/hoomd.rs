@@ -1,16 +1,16 @@
-//! How far particles have moved in a trajectory of HOOMD: `hoomd FILE`, which is made if it is not there.
+//! How far particles have moved in a trajectory of HOOMD: `hoomd [FILE]`, which is made if it is not there.
 //!
 //! Prints the mean squared displacement of each frame from the first one.
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
+use std::env;
 use std::path::{Path, PathBuf};
 
+use gsd_rs::Result;
 use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
-use gsd_rs::{Error, Result};
 
 fn main() -> Result<()> {
-    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "name no file"))?;
-    let path = PathBuf::from(path);
+    let path = PathBuf::from(env::args_os().nth(1).unwrap_or_else(|| "trajectory.gsd".into()));
     if !path.exists() {
         make(&path)?;
     }

@@ -1,15 +1,15 @@
-//! Reads a slab of a climate model's output: `climate FILE`. The file is created if it does not exist.
+//! Reads a slab of a climate model's output: `climate [FILE]`. The file is created if it does not exist.
 //!
 //! The values are packed as 16-bit integers with `scale_factor` and `add_offset`, as NetCDF files often are.
 #![allow(clippy::print_stdout, reason = "printing is the purpose of the example")]
 
+use std::env;
 use std::path::{Path, PathBuf};
 
-use hdf5_pure::{Error, File, Result, Writer};
+use hdf5_pure::{File, Result, Writer};
 
 fn main() -> Result<()> {
-    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "must name a file"))?;
-    let path = PathBuf::from(path);
+    let path = PathBuf::from(env::args_os().nth(1).unwrap_or_else(|| "climate.nc".into()));
     if !path.exists() {
         make(&path)?;
     }
@@ -19,8 +19,7 @@ fn main() -> Result<()> {
 
 /// Returns the mean over a band of latitudes at the last hour.
 pub(crate) fn tropics(path: &Path) -> Result<f64> {
-    let file = File::open(path)?;
-    let temperature = file.dataset("t2m")?; // hours × latitudes × longitudes
+    let temperature = File::open(path)?.dataset("t2m")?; // hours × latitudes × longitudes
     let packed: Vec<f64> = temperature.read_slice((-1, 30..60, ..))?;
     let mean = packed.iter().sum::<f64>() / packed.len() as f64;
     Ok(mean * temperature.attr_or("scale_factor", 1.0)? + temperature.attr_or("add_offset", 0.0)?)

@@ -1,9 +1,10 @@
-//! Stores structs as rows of a table, and reads rows and single columns: `particles FILE`.
+//! Stores structs as rows of a table, and reads rows and single columns: `particles [FILE]`.
 #![allow(clippy::print_stdout, reason = "printing is the purpose of the example")]
 
-use std::path::Path;
+use std::env;
+use std::path::{Path, PathBuf};
 
-use hdf5_pure::{Error, File, Result, Writer};
+use hdf5_pure::{File, Result, Writer};
 
 hdf5_pure::record! {
     /// A row of the table.
@@ -18,8 +19,8 @@ hdf5_pure::record! {
 }
 
 fn main() -> Result<()> {
-    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "must name a file"))?;
-    println!("the mass is {}", run(path.as_ref())?);
+    let path = PathBuf::from(env::args_os().nth(1).unwrap_or_else(|| "particles.h5".into()));
+    println!("the mass is {}", run(&path)?);
     Ok(())
 }
 

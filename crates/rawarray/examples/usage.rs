@@ -1,15 +1,15 @@
-//! Frames of a camera as one array: `usage FILE`, which is made if it is not there. Each run adds a frame.
+//! Frames of a camera as one array: `usage [FILE]`, which is made if it is not there. Each run adds a frame.
 //!
 //! Prints the mean of each row of the last frame. The rest of the file is not read.
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
+use std::env;
 use std::path::{Path, PathBuf};
 
 use rawarray::{Editor, Error, Range, RawArray, Reader, Result, Slab};
 
 fn main() -> Result<()> {
-    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "name no file"))?;
-    let path = PathBuf::from(path);
+    let path = PathBuf::from(env::args_os().nth(1).unwrap_or_else(|| "camera.ra".into()));
     if !path.exists() {
         make(&path)?;
     }

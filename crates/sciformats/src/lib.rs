@@ -88,7 +88,7 @@ pub use sciformats_core::select::{Axis, Ellipsis, IntoSelection, by};
 pub use sciformats_core::storage::Access;
 pub use sciformats_core::{
     Blame, Conversion, Error, External, Foreign, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt,
-    storage,
+    spelling, storage,
 };
 pub use selection::{SelectedAxis, Selection};
 pub use source::Source;

@@ -7,7 +7,7 @@ mod records;
 
 use std::sync::Arc;
 
-use sciformats::{File, Result};
+use sciformats::{Error, File, Result, spelling};
 
 use crate::decoding::Decoding;
 use crate::grid::{Grid, Places, Spread};
@@ -51,6 +51,18 @@ impl Table {
     /// Returns the columns of the index, followed by the others.
     pub fn all_columns(&self) -> impl Iterator<Item = &Column> {
         self.index.iter().chain(&self.columns)
+    }
+
+    /// Returns the column with this name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if there is none, with the names that are nearest to it.
+    pub fn column(&self, name: &str) -> Result<&Column> {
+        self.all_columns().find(|column| column.name == name).ok_or_else(|| {
+            let names = self.all_columns().map(|column| column.name.as_str());
+            Error::not_found("column", name).with_nearest(spelling::nearest(name, names))
+        })
     }
 
     /// Creates a table whose columns are the fields of records, as they are stored; `None` if the object is no list of
