@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
+use sciformats_arrow::arrow_array::types::Int32Type;
 use sciformats_arrow::arrow_array::{
-    Array, ArrayRef, BooleanArray, Decimal128Array, DurationMillisecondArray, FixedSizeListArray,
-    Float32Array, Float64Array, Int32Array, Int64Array, LargeStringArray, RecordBatch, StructArray,
-    Time64MicrosecondArray, TimestampSecondArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, Decimal128Array, DictionaryArray, DurationMillisecondArray,
+    FixedSizeListArray, Float32Array, Float64Array, Int32Array, Int64Array, LargeStringArray, RecordBatch,
+    StructArray, Time64MicrosecondArray, TimestampSecondArray, UInt64Array,
 };
-use sciformats_arrow::arrow_schema::{DataType, Field};
+use sciformats_arrow::arrow_schema::{DataType, Field, Schema};
 use sciformats_arrow::sciformats_conventions::sciformats::{Error, Limits};
 use sciformats_arrow::sql::{Memory, SqlOptions, query};
 use sciformats_arrow::{Style, write_cell};
@@ -277,6 +278,121 @@ fn what_is_wrong_is_named() {
     for terms in [1_000, 5_000] {
         let endless = format!("SELECT 1{}", " + 1".repeat(terms));
         assert!(matches!(refused(&endless), Error::Usage { .. }));
+    }
+}
+
+#[test]
+fn decimals_are_exact() {
+    let found = rows("SELECT price + 1, price * 0.5, price - price, -price, price / 2, price % 1 FROM goods");
+    assert_eq!(found, ["2.25 0.625 0.00 -1.25 0.625 0.25", "0.95 -0.025 0.00 0.05 -0.025 -0.05"]);
+    let found = rows(
+        "SELECT sum(price), avg(price), min(price), max(price), count(DISTINCT price), median(price) FROM goods",
+    );
+    assert_eq!(found, ["1.20 0.6 -0.05 1.25 2 0.60"]);
+    for condition in
+        ["price > 1.2", "price = 1.25", "price IN (1.25, 3)", "price + 1 BETWEEN 2 AND 2.25", "price > 1"]
+    {
+        assert_eq!(rows(&format!("SELECT price FROM goods WHERE {condition}")), ["1.25"], "{condition}");
+    }
+    let found = rows("SELECT round(price, 1), ceil(price), floor(price), abs(price), sign(price) FROM goods");
+    assert_eq!(found, ["1.30 2.00 1.00 1.25 1", "-0.10 0.00 -1.00 0.05 -1"]);
+    let cast =
+        "CAST(price AS INTEGER), CAST(price AS DOUBLE), CAST(price AS VARCHAR), CAST(price AS DECIMAL(9, 1))";
+    assert_eq!(rows(&format!("SELECT {cast} FROM goods")), ["1 1.25 \"1.25\" 1.3", "0 -0.05 \"-0.05\" -0.1"]);
+    let found = rows(
+        "SELECT CAST('1.255' AS DECIMAL(5, 2)), CAST(0.1 AS DECIMAL(30, 25)), TRY_CAST('x' AS DECIMAL(5, 2)), \
+         CAST(12345678901234567890.12 AS DECIMAL(22, 2))",
+    );
+    assert_eq!(found, ["1.26 0.1000000000000000000000000 null 12345678901234567890.12"]);
+    let found = rows(
+        "SELECT CASE WHEN price > 0 THEN price ELSE 0.125 END, greatest(price, 0), nullif(price, 1.25) FROM goods",
+    );
+    assert_eq!(found, ["1.250 1.25 null", "0.125 0.00 -0.05"]);
+    assert_eq!(rows("SELECT price AS p FROM goods UNION ALL SELECT 3 ORDER BY p"), ["-0.05", "1.25", "3.00"]);
+    assert_eq!(rows("SELECT price, count(*) FROM goods GROUP BY price ORDER BY 1"), ["-0.05 1", "1.25 1"]);
+}
+
+#[test]
+fn times_and_spans() {
+    let found = rows("SELECT CAST(open AS VARCHAR), hour(open), epoch(open) FROM goods WHERE open > '12:00'");
+    assert_eq!(found, ["\"12:30:00.5\" 12 45000.5"]);
+    let found =
+        rows("SELECT open + INTERVAL 12 HOUR, open - INTERVAL '13 hours' FROM goods WHERE open IS NOT NULL");
+    assert_eq!(found, ["\"00:30:00.500\" \"23:30:00.500\""]);
+    assert_eq!(rows("SELECT count(*) FROM goods WHERE open < TIME '12:30:00.6'"), ["1"]);
+    let span = |of: &str| format!("CAST({of} AS VARCHAR)");
+    let all = ["took * 2", "took / 4", "-took", "abs(took)"].map(span).join(", ");
+    assert_eq!(
+        rows(&format!("SELECT {all} FROM nested WHERE took IS NOT NULL")),
+        [
+            "\"00:00:00.01\" \"00:00:00.00125\" \"-00:00:00.005\" \"00:00:00.005\"",
+            "\"-00:00:00.002\" \"-00:00:00.00025\" \"00:00:00.001\" \"00:00:00.001\"",
+        ]
+    );
+    assert_eq!(rows("SELECT n FROM nested WHERE took > INTERVAL '1' MILLISECOND"), ["1"]);
+    let all = ["avg(took)", "sum(took)", "median(took)", "min(took)"].map(span).join(", ");
+    assert_eq!(
+        rows(&format!("SELECT {all} FROM nested")),
+        ["\"00:00:00.002\" \"00:00:00.004\" \"00:00:00.002\" \"-00:00:00.001\""]
+    );
+    let since = "at - TIMESTAMP '1970-01-01'";
+    assert_eq!(rows(&format!("SELECT id FROM t WHERE {since} > INTERVAL 1 DAY")), ["5"]);
+    assert_eq!(rows(&format!("SELECT id FROM t WHERE {since} > 7200 ORDER BY id")), ["4", "5"]);
+    assert_eq!(rows("SELECT CAST('1 day 01:30' AS INTERVAL) = INTERVAL '25:30:00'"), ["true"]);
+}
+
+#[test]
+fn unknown_truths_are_found() {
+    assert_eq!(rows("SELECT id FROM t WHERE (few > 8) IS UNKNOWN ORDER BY id"), ["2", "4"]);
+    assert_eq!(rows("SELECT id FROM t WHERE (few > 8) IS NOT UNKNOWN ORDER BY id"), ["1", "3", "5"]);
+}
+
+#[test]
+fn what_exact_values_cannot_do_is_named() {
+    for (text, word) in [
+        ("SELECT open + open FROM goods", "time of day"),
+        ("SELECT sum(open) FROM goods", "time of day"),
+        ("SELECT price FROM goods WHERE price < 'x'", "decimal"),
+        ("SELECT CAST(price * 1000 AS DECIMAL(2, 1)) FROM goods", "DECIMAL(2, 1)"),
+        ("SELECT INTERVAL 1 MONTH", "MONTH"),
+        ("SELECT CAST('25:00' AS TIME)", "time of day"),
+    ] {
+        let found = query(text, &tables(), &SqlOptions::default());
+        let error = match found {
+            Err(error) => error.to_string(),
+            Ok(found) => found.map(|batch| batch.unwrap_err().to_string()).next().unwrap_or_default(),
+        };
+        assert!(error.contains(word), "{text}: {error}");
+    }
+}
+
+#[test]
+fn categories_with_an_order_are_not_compared_as_texts() {
+    let stages: DictionaryArray<Int32Type> = vec!["low", "high", "low"].into_iter().collect();
+    let field = Field::new("stage", stages.data_type().clone(), true).with_dict_is_ordered(true);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let table = RecordBatch::try_new(schema, vec![Arc::new(stages)]).unwrap();
+    let memory = Memory::default().with("ranked", vec![table]).unwrap();
+    for text in [
+        "SELECT stage FROM ranked WHERE stage < 'm'",
+        "SELECT stage FROM ranked WHERE stage BETWEEN 'a' AND 'm'",
+        "SELECT stage FROM ranked ORDER BY stage",
+        "SELECT stage, count(*) FROM ranked GROUP BY stage ORDER BY stage",
+        "SELECT o.stage FROM (SELECT stage FROM ranked) AS o ORDER BY 1",
+        "SELECT max(stage) FROM ranked",
+        "SELECT least(stage, 'a') FROM ranked",
+    ] {
+        let error = query(text, &memory, &SqlOptions::default()).err().map(|error| error.to_string());
+        let error = error.unwrap_or_default();
+        assert!(error.contains("stage") && error.contains("VARCHAR"), "{text}: {error}");
+    }
+    for (text, expected) in [
+        ("SELECT stage FROM ranked WHERE stage = 'low'", 2),
+        ("SELECT stage FROM ranked WHERE CAST(stage AS VARCHAR) < 'i'", 1),
+        ("SELECT stage, count(*) FROM ranked GROUP BY stage", 2),
+    ] {
+        let found = query(text, &memory, &SqlOptions::default()).unwrap();
+        assert_eq!(found.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), expected, "{text}");
     }
 }
 

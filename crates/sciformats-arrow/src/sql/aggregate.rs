@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use arrow_array::RecordBatch;
 use sciformats_conventions::sciformats::{Limits, Result};
 
+use super::exact::{Digits, float, mean, of_kind};
 use super::expr::{Ex, overflow};
 use super::vector::{Value, Vector, wrong};
 
@@ -61,13 +62,16 @@ impl Kind {
 #[derive(Clone, Debug)]
 enum State {
     Count(i128),
-    Int(Option<i128>),
+    /// A sum of integers, and their number.
+    Int(i128, u64),
     /// A sum, what was lost in it, and the number of values.
     Float(f64, f64, u64),
     Best(Value),
     /// The number of values, their mean, and the sum of squared differences from it.
     Moments(u64, f64, f64),
     All(Vec<f64>),
+    /// Decimals, times or spans.
+    Exact(Vec<i128>),
     First(Value),
 }
 
@@ -98,11 +102,14 @@ impl Grouping {
         let value_kinds = aggregates.iter().map(of).collect::<Result<Vec<_>>>()?;
         for (aggregate, kind) in aggregates.iter().zip(&value_kinds) {
             let numbers = matches!(kind, None | Some(Vector::Null(_) | Vector::Int(_) | Vector::Float(_)));
+            let exact = matches!(kind, Some(Vector::Decimal(..) | Vector::Span(_)));
+            let time = matches!(kind, Some(Vector::Time(_)));
             let known = !matches!(kind, Some(Vector::Other(_)));
             let fits = match aggregate.kind {
                 Kind::Count => !aggregate.distinct || known,
                 Kind::Least | Kind::Greatest | Kind::First => known,
-                Kind::Sum | Kind::Mean | Kind::Variance { .. } | Kind::Median => numbers,
+                Kind::Sum | Kind::Variance { .. } => numbers || exact,
+                Kind::Mean | Kind::Median => numbers || exact || time,
             };
             if let (false, Some(kind)) = (fits, kind) {
                 return Err(wrong("an aggregate", kind));
@@ -134,7 +141,9 @@ impl Grouping {
         let states =
             self.aggregates.iter().zip(&self.kinds.1).map(|(aggregate, kind)| match aggregate.kind {
                 Kind::Count => State::Count(0),
-                Kind::Sum if matches!(kind, Some(Vector::Int(_) | Vector::Null(_))) => State::Int(None),
+                Kind::Sum if whole(kind.as_ref()) => State::Int(0, 0),
+                Kind::Mean if matches!(kind, Some(Vector::Time(_) | Vector::Span(_))) => State::Int(0, 0),
+                Kind::Median if exact(kind.as_ref()) => State::Exact(Vec::new()),
                 Kind::Sum | Kind::Mean => State::Float(0.0, 0.0, 0),
                 Kind::Least | Kind::Greatest => State::Best(Value::Null),
                 Kind::Variance { .. } => State::Moments(0, 0.0, 0.0),
@@ -222,12 +231,24 @@ impl Grouping {
         for (aggregate, kind) in self.aggregates.iter().zip(&self.kinds.1) {
             let mut values = Vec::with_capacity(groups);
             for states in &mut states {
-                values.push(states.next().map_or(Value::Null, |state| state.value(aggregate.kind)));
+                let value = states.next().map_or(Value::Null, |state| state.value(aggregate.kind));
+                values.push(match aggregate.kind {
+                    Kind::Count => value,
+                    _ => of_kind(kind.as_ref(), value),
+                });
             }
             let kind = match aggregate.kind {
                 Kind::Count => Vector::Int(Vec::new()),
                 Kind::Sum if matches!(kind, Some(Vector::Int(_) | Vector::Null(_))) => {
                     Vector::Int(Vec::new())
+                }
+                Kind::Sum | Kind::Median if matches!(kind, Some(Vector::Decimal(..))) => {
+                    of_sums(kind.as_ref(), aggregate.kind)
+                }
+                Kind::Sum | Kind::Mean | Kind::Median
+                    if matches!(kind, Some(Vector::Time(_) | Vector::Span(_))) =>
+                {
+                    kind.clone().unwrap_or(Vector::Null(0))
                 }
                 Kind::Least | Kind::Greatest | Kind::First => kind.clone().unwrap_or(Vector::Null(0)),
                 _ => Vector::Float(Vec::new()),
@@ -235,6 +256,26 @@ impl Grouping {
             columns.push(collected(&kind, values.into_iter()));
         }
         Ok(columns)
+    }
+}
+
+/// Returns whether sums of values are integers.
+fn whole(kind: Option<&Vector>) -> bool {
+    exact(kind) || matches!(kind, Some(Vector::Int(_) | Vector::Null(_)))
+}
+
+/// Returns whether values are decimals, times or spans, which integers stand for.
+fn exact(kind: Option<&Vector>) -> bool {
+    matches!(kind, Some(Vector::Decimal(..) | Vector::Time(_) | Vector::Span(_)))
+}
+
+/// Returns the type of sums of decimals, which have all digits there are, or of their medians.
+fn of_sums(kind: Option<&Vector>, of: Kind) -> Vector {
+    match kind {
+        Some(Vector::Decimal(_, digits)) if of == Kind::Sum => {
+            Vector::Decimal(Vec::new(), Digits { all: Digits::MOST, ..*digits })
+        }
+        other => other.cloned().unwrap_or(Vector::Null(0)),
     }
 }
 
@@ -255,6 +296,12 @@ pub(super) fn collected(kind: &Vector, values: impl Iterator<Item = Value>) -> V
         Vector::Float(_) => of!(Float),
         Vector::Text(_) => of!(Text),
         Vector::Moment(_) => of!(Moment),
+        Vector::Time(_) => of!(Time),
+        Vector::Span(_) => of!(Span),
+        Vector::Decimal(_, digits) => {
+            let of = |value| if let Value::Decimal(value, _) = value { Some(value) } else { None };
+            Vector::Decimal(values.map(of).collect(), *digits)
+        }
         Vector::Null(_) | Vector::Other(_) => Vector::Null(values.count()),
     }
 }
@@ -265,13 +312,22 @@ impl State {
         let number = || match values.map(|values| values.value(row)) {
             Some(Value::Int(value)) => value as f64,
             Some(Value::Float(value)) => value,
+            Some(Value::Decimal(value, digits)) => float(value, digits.point),
+            Some(Value::Span(span)) => span as f64 / 1e9,
             _ => f64::NAN,
+        };
+        let count = || match values.map(|values| values.value(row)) {
+            Some(Value::Int(value) | Value::Decimal(value, _) | Value::Time(value) | Value::Span(value)) => {
+                Some(value)
+            }
+            _ => None,
         };
         match self {
             Self::Count(count) => *count = count.checked_add(1).ok_or_else(overflow)?,
-            Self::Int(sum) => {
-                if let Some(Value::Int(value)) = values.map(|values| values.value(row)) {
-                    *sum = Some(sum.unwrap_or_default().checked_add(value).ok_or_else(overflow)?);
+            Self::Int(sum, number) => {
+                if let Some(value) = count() {
+                    *sum = sum.checked_add(value).ok_or_else(overflow)?;
+                    *number = number.saturating_add(1); // a bound: there are fewer rows
                 }
             }
             Self::Float(sum, lost, count) => {
@@ -303,6 +359,10 @@ impl State {
                 all.push(number());
                 return Ok(8);
             }
+            Self::Exact(all) => {
+                all.extend(count());
+                return Ok(16);
+            }
             Self::First(first) => {
                 if *first == Value::Null {
                     *first = values.map_or(Value::Null, |values| values.value(row));
@@ -315,7 +375,18 @@ impl State {
     fn value(self, kind: Kind) -> Value {
         match self {
             Self::Count(count) => Value::Int(count),
-            Self::Int(sum) => sum.map_or(Value::Null, Value::Int),
+            Self::Int(_, 0) => Value::Null,
+            Self::Int(sum, count) if kind == Kind::Mean => Value::Int(mean(sum, count)),
+            Self::Int(sum, _) => Value::Int(sum),
+            Self::Exact(mut all) => {
+                all.sort_unstable();
+                let middle = all.len() / 2;
+                let Some(&high) = all.get(middle) else { return Value::Null };
+                let low = all.get(middle.saturating_sub(1)).copied().unwrap_or(high);
+                // Half of what is between them, as far as there are digits for it.
+                let between = low.saturating_add(high.saturating_sub(low) / 2);
+                Value::Int(if all.len() % 2 == 1 { high } else { between })
+            }
             Self::Float(_, _, 0) => Value::Null,
             Self::Float(sum, lost, count) => {
                 let sum = sum + lost;

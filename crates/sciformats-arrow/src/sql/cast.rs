@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sciformats_conventions::sciformats::{Error, Result};
 use sciformats_conventions::time::{Calendar, DateTime};
 
+use super::exact::{self, Digits};
 use super::expr::each;
 use super::vector::{Vector, wrong};
 
@@ -18,6 +19,9 @@ pub(super) enum To {
     Moment,
     /// The first moment of the day.
     Day,
+    Decimal(Digits),
+    Time,
+    Span,
 }
 
 /// Converts values.
@@ -39,11 +43,16 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
         (Vector::Null(rows), To::Float) => Vector::Float(vec![None; rows]),
         (Vector::Null(rows), To::Text) => Vector::Text(vec![None; rows]),
         (Vector::Null(rows), To::Moment) => Vector::Moment(vec![None; rows]),
+        (Vector::Null(rows), To::Time) => Vector::Time(vec![None; rows]),
+        (Vector::Null(rows), To::Span) => Vector::Span(vec![None; rows]),
+        (values, To::Decimal(digits)) => exact::decimals(values, digits, lenient)?,
         (values @ Vector::Bool(_), To::Bool)
         | (values @ Vector::Int(_), To::Int)
         | (values @ Vector::Float(_), To::Float)
         | (values @ Vector::Text(_), To::Text)
-        | (values @ Vector::Moment(_), To::Moment) => values,
+        | (values @ Vector::Moment(_), To::Moment)
+        | (values @ Vector::Time(_), To::Time)
+        | (values @ Vector::Span(_), To::Span) => values,
         (Vector::Bool(values), To::Int) => Vector::Int(each(values, |truth| Ok(i128::from(truth)))?),
         (Vector::Bool(values), To::Float) => {
             Vector::Float(each(values, |truth| Ok(f64::from(u8::from(truth))))?)
@@ -95,12 +104,27 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
                     "false" | "f" | "0" => Some(false),
                     _ => None,
                 }),
+                To::Time => parse!(Time, "a time of day", exact::time),
+                To::Span => parse!(Span, "a span", exact::span),
                 _ => parse!(Moment, "a date", crate::predicate::moment),
             }
         }
         (Vector::Moment(values), To::Float) => Vector::Float(each(values, |moment| Ok(moment as f64 / 1e9))?),
         (Vector::Int(values), To::Moment) => {
             Vector::Moment(each(values, |seconds| Ok(seconds * 1_000_000_000))?)
+        }
+        (Vector::Moment(values), To::Time) => {
+            Vector::Time(each(values, |moment| Ok(moment.rem_euclid(exact::DAY)))?)
+        }
+        (Vector::Decimal(values, digits), To::Int) => {
+            Vector::Int(each(values, |value| exact::rescaled(value, digits.point, 0))?)
+        }
+        (Vector::Decimal(values, _), To::Bool) => Vector::Bool(each(values, |value| Ok(value != 0))?),
+        (values @ (Vector::Decimal(..) | Vector::Span(_)), To::Float) => {
+            Vector::Float(values.floats("a conversion to a number")?)
+        }
+        (values @ Vector::Span(_), To::Int) => {
+            return cast(Vector::Float(values.floats("a conversion to a number")?), to, lenient);
         }
         (other, _) => return Err(wrong("a conversion to another type", &other)),
     })
@@ -110,6 +134,9 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
 pub(super) fn text_of(values: Vector) -> Result<Vec<Option<Arc<str>>>> {
     if let Vector::Text(values) = values {
         return Ok(values);
+    }
+    if let Some(texts) = exact::texts(&values) {
+        return Ok(texts);
     }
     if let Vector::Moment(values) = values {
         let shown = |moment| {

@@ -12,6 +12,7 @@ use sqlparser::ast::{
 
 use super::aggregate::{Aggregate, Kind};
 use super::cast::To;
+use super::exact::Digits;
 use super::expr::{Ex, Function, Math, Part};
 use super::vector::Value;
 use crate::Comparison;
@@ -30,6 +31,8 @@ pub(super) struct Named {
     pub(super) table: String,
     pub(super) name: String,
     pub(super) kind: Arrow,
+    /// Its values are categories that have an order of their own.
+    pub(super) ordered: bool,
     /// It is a part of a merged column, which its name means unless its table is named too.
     pub(super) hidden: bool,
 }
@@ -127,6 +130,7 @@ impl Scope {
             table: String::new(),
             name: field.name().clone(),
             kind: field.data_type().clone(),
+            ordered: field.dict_is_ordered() == Some(true),
             hidden: false,
         });
         Self { columns: named.collect(), merged: Vec::new() }
@@ -364,6 +368,10 @@ impl<'s> Compiler<'s> {
             _ => None,
         };
         match (kind, &literal) {
+            (Some(kind), Ex::Literal(Value::Decimal(value, digits))) if kind.is_floating() => {
+                let value = super::exact::float(*value, digits.point);
+                Ex::Literal(Value::Float(crate::predicate::nearest(kind, value)))
+            }
             (Some(kind), Ex::Literal(Value::Float(value))) => {
                 Ex::Literal(Value::Float(crate::predicate::nearest(kind, *value)))
             }
@@ -375,10 +383,25 @@ impl<'s> Compiler<'s> {
         }
     }
 
+    /// Fails if an expression is a column of categories with an order, or a group of one.
+    fn without_order(&self, of: &Ex, what: &str) -> Result<()> {
+        match (&self.groups, of) {
+            (None, of) => self.scope.without_order(of, what),
+            (Some(groups), Ex::Column(at)) => {
+                groups.keys.get(*at).map_or(Ok(()), |of| self.scope.without_order(of, what))
+            }
+            (Some(_), _) => Ok(()),
+        }
+    }
+
     /// Returns a comparison of two expressions, of which one may be a literal.
-    fn compared(&self, comparison: Comparison, left: &Ex, right: &Ex) -> Ex {
+    fn compared(&self, comparison: Comparison, left: &Ex, right: &Ex) -> Result<Ex> {
+        if !matches!(comparison, Comparison::Equal | Comparison::NotEqual) {
+            self.without_order(left, "a comparison by order")?;
+            self.without_order(right, "a comparison by order")?;
+        }
         let (left, right) = (self.beside(right, left.clone()), self.beside(left, right.clone()));
-        Ex::Compare(comparison, Box::new(left), Box::new(right))
+        Ok(Ex::Compare(comparison, Box::new(left), Box::new(right)))
     }
 
     fn aggregate(&self, function: &ast::Function, kind: Kind) -> Result<Aggregate> {
@@ -394,6 +417,9 @@ impl<'s> Compiler<'s> {
                 return Err(Error::usage("sql", format!("calls {} without its one argument", function.name)));
             }
         };
+        if let (Some(of), Kind::Least | Kind::Greatest) = (&of, kind) {
+            self.scope.without_order(of, &function.name.to_string())?;
+        }
         let filter = function.filter.as_ref().map(|filter| inner.expr(filter)).transpose()?;
         Ok(Aggregate { kind, of, distinct, filter })
     }
@@ -409,6 +435,11 @@ impl<'s> Compiler<'s> {
                     Value::Text(text) => text,
                     _ => return Err(unsupported(of)),
                 };
+                if let DataType::Time(..) = typed.data_type {
+                    let time = super::exact::time(text.trim()).map(|time| Ex::Literal(Value::Time(time)));
+                    return time
+                        .ok_or_else(|| Error::usage("sql", format!("has {of}, which is not a time of day")));
+                }
                 let is_date = matches!(
                     typed.data_type,
                     DataType::Date | DataType::Timestamp(..) | DataType::Datetime(_)
@@ -425,6 +456,10 @@ impl<'s> Compiler<'s> {
                         Ex::Literal(Value::Int(value.checked_neg().ok_or_else(super::expr::overflow)?))
                     }
                     Ex::Literal(Value::Float(value)) => Ex::Literal(Value::Float(-value)),
+                    // It has at most 38 digits.
+                    Ex::Literal(Value::Decimal(value, digits)) => {
+                        Ex::Literal(Value::Decimal(value.saturating_neg(), digits))
+                    }
                     other => Ex::Negative(Box::new(other)),
                 },
                 UnaryOperator::Not => Ex::Not(self.boxed(expr)?),
@@ -433,6 +468,9 @@ impl<'s> Compiler<'s> {
             Expr::BinaryOp { left, op, right } => self.binary(left, op, right)?,
             Expr::IsNull(of) => Ex::IsNull(self.boxed(of)?, false),
             Expr::IsNotNull(of) => Ex::IsNull(self.boxed(of)?, true),
+            Expr::IsUnknown(of) => Ex::IsNull(self.boxed(of)?, false),
+            Expr::IsNotUnknown(of) => Ex::IsNull(self.boxed(of)?, true),
+            Expr::Interval(interval) => Ex::Literal(Value::Span(span(interval)?)),
             Expr::IsTrue(of) => Ex::IsTruth(self.boxed(of)?, true, false),
             Expr::IsNotTrue(of) => Ex::IsTruth(self.boxed(of)?, true, true),
             Expr::IsFalse(of) => Ex::IsTruth(self.boxed(of)?, false, false),
@@ -441,8 +479,8 @@ impl<'s> Compiler<'s> {
             Expr::IsNotDistinctFrom(left, right) => Ex::Same(self.boxed(left)?, self.boxed(right)?, false),
             Expr::Between { expr, negated, low, high } => {
                 let (of, low, high) = (self.expr(expr)?, self.expr(low)?, self.expr(high)?);
-                let low = self.compared(Comparison::GreaterOrEqual, &of, &low);
-                let high = self.compared(Comparison::LessOrEqual, &of, &high);
+                let low = self.compared(Comparison::GreaterOrEqual, &of, &low)?;
+                let high = self.compared(Comparison::LessOrEqual, &of, &high)?;
                 let both = Ex::And(Box::new(low), Box::new(high));
                 if *negated { Ex::Not(Box::new(both)) } else { both }
             }
@@ -464,7 +502,7 @@ impl<'s> Compiler<'s> {
                 for arm in conditions {
                     let condition = self.expr(&arm.condition)?;
                     let condition = match &operand {
-                        Some(of) => self.compared(Comparison::Equal, of, &condition),
+                        Some(of) => self.compared(Comparison::Equal, of, &condition)?,
                         None => condition,
                     };
                     when.push((condition, self.expr(&arm.result)?));
@@ -550,7 +588,7 @@ impl<'s> Compiler<'s> {
             BinaryOperator::And => Ex::And(left, right),
             BinaryOperator::Or => Ex::Or(left, right),
             _ => match comparison(op) {
-                Some(comparison) => self.compared(comparison, &left, &right),
+                Some(comparison) => self.compared(comparison, &left, &right)?,
                 None => return Err(unsupported(format!("the operator {op}"))),
             },
         })
@@ -581,6 +619,9 @@ impl<'s> Compiler<'s> {
         let (least, most) = known.map_or((1, usize::MAX), Function::arguments);
         if of.len() < least || of.len() > most {
             return Err(Error::usage("sql", format!("calls {name} with {} arguments", of.len())));
+        }
+        if let Some(Function::Greatest | Function::Least) = known {
+            of.iter().try_for_each(|of| self.without_order(of, &name))?;
         }
         Ok(match known {
             Some(known) => Ex::Call(known, of),
@@ -657,6 +698,9 @@ fn literal(value: &ast::Value) -> Result<Value> {
                     format!("has the number {digits}, which is beyond 2^127 - 1"),
                 ));
             }
+            Err(_) if super::exact::literal(digits).is_some() => {
+                super::exact::literal(digits).unwrap_or(Value::Null)
+            }
             Err(_) => Value::Float(
                 digits
                     .parse()
@@ -687,6 +731,53 @@ fn to(kind: &DataType) -> Result<To> {
         DataType::Text | DataType::Varchar(_) | DataType::String(_) | DataType::Char(_) => To::Text,
         DataType::Timestamp(..) | DataType::Datetime(_) => To::Moment,
         DataType::Date => To::Day,
+        DataType::Time(_, ast::TimezoneInfo::None | ast::TimezoneInfo::WithoutTimeZone) => To::Time,
+        DataType::Interval { .. } => To::Span,
+        DataType::Decimal(digits) | DataType::Numeric(digits) | DataType::Dec(digits) => {
+            To::Decimal(decimal_digits(*digits, kind)?)
+        }
         other => return Err(unsupported(format!("the type {other}"))),
     })
+}
+
+/// Returns the digits that the name of a type tells; without any there are 18, of which three follow the point.
+fn decimal_digits(told: ast::ExactNumberInfo, kind: &DataType) -> Result<Digits> {
+    let (all, point) = match told {
+        ast::ExactNumberInfo::None => (18, 3),
+        ast::ExactNumberInfo::Precision(all) => (all, 0),
+        ast::ExactNumberInfo::PrecisionAndScale(all, point) => (all, point),
+    };
+    match (u8::try_from(all), u8::try_from(point)) {
+        (Ok(all @ 1..=Digits::MOST), Ok(point)) if point <= all => Ok(Digits { all, point }),
+        _ => Err(Error::usage("sql", format!("names the type {kind}, whose digits are not 1 to 38"))),
+    }
+}
+
+/// Returns the span of an INTERVAL, such as `INTERVAL '1 hour'` or `INTERVAL 90 SECOND`.
+fn span(of: &ast::Interval) -> Result<i128> {
+    let refused = || unsupported(format!("the span {of} (a span is a number of weeks, days, hours or less)"));
+    if of.last_field.is_some() {
+        return Err(refused());
+    }
+    let (text, sign) = match &*of.value {
+        Expr::Value(value) => (&value.value, 1),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match &**expr {
+            Expr::Value(value) => (&value.value, -1),
+            _ => return Err(refused()),
+        },
+        _ => return Err(refused()),
+    };
+    let text = match text {
+        ast::Value::Number(digits, _) => digits,
+        ast::Value::SingleQuotedString(text) => text,
+        _ => return Err(refused()),
+    };
+    let found = match &of.leading_field {
+        Some(field) => {
+            let unit = super::exact::unit(&field.to_string());
+            unit.and_then(|unit| super::exact::times(text.trim(), unit))
+        }
+        None => super::exact::span(text),
+    };
+    found.map(|span| sign * span).ok_or_else(refused)
 }

@@ -11,7 +11,7 @@ use sciformats_conventions::sciformats::{Error, Result};
 use super::cast::{To, cast, text_of};
 use super::from::filtered;
 use super::pattern::Pattern;
-use super::vector::{Value, Vector, mixed, order_of_floats, wrong};
+use super::vector::{Value, Vector, mixed, order_of_floats};
 use crate::Comparison;
 use crate::csv::of_arrow;
 
@@ -205,13 +205,19 @@ impl Ex {
         let rows = batch.num_rows();
         Ok(match self {
             Self::Column(_) | Self::Field(..) => Vector::of(&self.array(batch)?)?,
+            // Beside decimals it is one.
+            Self::Literal(Value::Decimal(value, digits)) => {
+                Vector::Float(vec![Some(super::exact::float(*value, digits.point)); rows])
+            }
             Self::Literal(value) => Vector::constant(value, rows),
             Self::Compare(comparison, left, right) => {
-                let (left, right) = alike(left.eval(batch)?, right.eval(batch)?)?;
+                let (left, right) = sides(left, right, batch)?;
+                let (left, right) = alike(left, right)?;
                 Vector::Bool(compared(&left, &right, |order| comparison.allows(order))?)
             }
             Self::Same(left, right, negated) => {
-                let (left, right) = alike(left.eval(batch)?, right.eval(batch)?)?;
+                let (left, right) = sides(left, right, batch)?;
+                let (left, right) = alike(left, right)?;
                 let orders = compared(&left, &right, Ordering::is_eq)?;
                 let same = orders.into_iter().enumerate().map(|(at, equal)| {
                     let same = equal.unwrap_or_else(|| left.is_null(at) && right.is_null(at));
@@ -219,14 +225,17 @@ impl Ex {
                 });
                 Vector::Bool(same.collect())
             }
-            Self::Math(math, left, right) => math.of(left.eval(batch)?, right.eval(batch)?)?,
+            Self::Math(math, left, right) => {
+                let (left, right) = sides(left, right, batch)?;
+                math.of(left, right)?
+            }
             Self::Negative(of) => match of.eval(batch)? {
                 Vector::Float(values) => Vector::Float(each(values, |value| Ok(-value))?),
                 Vector::Int(values) => {
                     Vector::Int(each(values, |value| value.checked_neg().ok_or_else(overflow))?)
                 }
                 Vector::Null(rows) => Vector::Null(rows),
-                other => return Err(wrong("a negation", &other)),
+                other => super::exact::negative(other)?,
             },
             Self::Join(left, right) => {
                 let left = text_of(left.eval(batch)?)?;
@@ -285,9 +294,15 @@ impl Ex {
             }
             Self::Case { when, otherwise } => case(when, otherwise, batch)?,
             Self::Coalesce(all) => coalesced(all, batch)?,
-            Self::Cast(of, to, lenient) => cast(of.eval(batch)?, *to, *lenient)?,
+            Self::Cast(of, to, lenient) => match (&**of, to) {
+                (Self::Literal(value @ Value::Decimal(..)), To::Decimal(_) | To::Int | To::Text) => {
+                    cast(Vector::constant(value, rows), *to, *lenient)?
+                }
+                (of, to) => cast(of.eval(batch)?, *to, *lenient)?,
+            },
             Self::Call(function, arguments) => {
-                let values = arguments.iter().map(|of| of.eval(batch)).collect::<Result<Vec<_>>>()?;
+                let mut values = arguments.iter().map(|of| of.eval(batch)).collect::<Result<Vec<_>>>()?;
+                super::exact::beside_decimals(arguments, &mut values);
                 super::functions::call(*function, values, rows)?
             }
         })
@@ -303,17 +318,29 @@ pub(super) fn each<T, U>(values: Vec<Option<T>>, of: impl Fn(T) -> Result<U>) ->
     values.into_iter().map(|value| value.map(&of).transpose()).collect()
 }
 
+/// Returns the values of two sides, of which one may be a literal beside decimals.
+fn sides(left: &Ex, right: &Ex, batch: &RecordBatch) -> Result<(Vector, Vector)> {
+    let mut values = [left.eval(batch)?, right.eval(batch)?];
+    super::exact::beside_decimals([left, right], &mut values);
+    let [left, right] = values;
+    Ok((left, right))
+}
+
 /// Makes the types of two sides equal where one stands for the other: texts beside dates are dates.
-fn alike(left: Vector, right: Vector) -> Result<(Vector, Vector)> {
+pub(super) fn alike(left: Vector, right: Vector) -> Result<(Vector, Vector)> {
     Ok(match (&left, &right) {
         (Vector::Moment(_), Vector::Text(_)) => (left, cast(right, To::Moment, false)?),
         (Vector::Text(_), Vector::Moment(_)) => (cast(left, To::Moment, false)?, right),
-        _ => (left, right),
+        _ => super::exact::alike(left, right)?,
     })
 }
 
 /// Compares each pair; a missing value makes the result a missing one.
-fn compared(left: &Vector, right: &Vector, of: impl Fn(Ordering) -> bool) -> Result<Vec<Option<bool>>> {
+pub(super) fn compared(
+    left: &Vector,
+    right: &Vector,
+    of: impl Fn(Ordering) -> bool,
+) -> Result<Vec<Option<bool>>> {
     fn pairs<T, U>(
         left: &[Option<T>],
         right: &[Option<U>],
@@ -336,9 +363,12 @@ fn compared(left: &Vector, right: &Vector, of: impl Fn(Ordering) -> bool) -> Res
         }
         (Vector::Text(left), Vector::Text(right)) => pairs(left, right, |left, right| of(left.cmp(right))),
         (Vector::Bool(left), Vector::Bool(right)) => pairs(left, right, |left, right| of(left.cmp(right))),
-        (Vector::Moment(left), Vector::Moment(right)) => {
-            pairs(left, right, |left, right| of(left.cmp(right)))
-        }
+        (Vector::Moment(left), Vector::Moment(right))
+        | (Vector::Time(left), Vector::Time(right))
+        | (Vector::Span(left), Vector::Span(right)) => pairs(left, right, |left, right| of(left.cmp(right))),
+        (Vector::Decimal(left, one), Vector::Decimal(right, other)) => pairs(left, right, |left, right| {
+            of(super::exact::order((*left, one.point), (*right, other.point)))
+        }),
         (left, right) => {
             return Err(Error::usage("sql", format!("compares a {} with a {}", left.kind(), right.kind())));
         }
@@ -358,6 +388,9 @@ impl Math {
             });
             pairs.collect()
         }
+        if let Some(computed) = super::exact::math(self, &left, &right)? {
+            return Ok(computed);
+        }
         Ok(match (left, right) {
             (Vector::Null(rows), _) | (_, Vector::Null(rows)) => Vector::Null(rows),
             (Vector::Int(left), Vector::Int(right)) => {
@@ -375,9 +408,6 @@ impl Math {
                         if r == 0 { Ok(None) } else { Ok(Some(l.checked_rem(r).unwrap_or_default())) }
                     })?),
                 }
-            }
-            (Vector::Moment(left), Vector::Moment(right)) if self == Self::Subtract => {
-                Vector::Float(zipped(&left, &right, |l, r| Ok(Some((l - r) as f64 / 1e9)))?)
             }
             (Vector::Moment(left), right) if matches!(self, Self::Add | Self::Subtract) => {
                 // What is added to a date is a number of seconds.
@@ -436,7 +466,11 @@ fn among(of: Vector, list: &[Ex], negated: bool, batch: &RecordBatch) -> Result<
     }
     let mut any: Vec<Option<bool>> = vec![Some(false); of.len()];
     for item in list {
-        let (left, right) = alike(of.clone(), item.eval(batch)?)?;
+        let mut values = [of.clone(), item.eval(batch)?];
+        // The values are no literal in this place, whatever they were.
+        super::exact::beside_decimals([&Ex::Literal(Value::Null), item], &mut values);
+        let [left, right] = values;
+        let (left, right) = alike(left, right)?;
         for (any, equal) in any.iter_mut().zip(compared(&left, &right, Ordering::is_eq)?) {
             *any = match (*any, equal) {
                 (Some(true), _) | (_, Some(true)) => Some(true),
@@ -499,6 +533,7 @@ fn case(when: &[(Ex, Ex)], otherwise: &Ex, batch: &RecordBatch) -> Result<Vector
         choice.choose(at, &mask, true)?;
     }
     results.push(otherwise.eval(&choice.left)?);
+    super::exact::beside_decimals(when.iter().map(|(_, result)| result).chain([otherwise]), &mut results);
     let rest = vec![true; choice.places.len()];
     choice.choose(when.len(), &rest, true)?;
     chosen_of(&results, &choice.chosen)
@@ -514,11 +549,15 @@ fn coalesced(all: &[Ex], batch: &RecordBatch) -> Result<Vector> {
         choice.choose(at, &mask, false)?;
         results.push(values);
     }
+    super::exact::beside_decimals(all, &mut results);
     chosen_of(&results, &choice.chosen)
 }
 
 /// Returns one value of several for each row: which of them, and the row in it.
 pub(super) fn chosen_of(results: &[Vector], chosen: &[(usize, usize)]) -> Result<Vector> {
+    if let Some(unified) = super::exact::unified(results)? {
+        return chosen_of(&unified, chosen);
+    }
     let value = |&(at, row): &(usize, usize)| results.get(at).map_or(Value::Null, |result| result.value(row));
     let values = chosen.iter().map(value);
     if results.iter().any(|result| matches!(result, Vector::Other(_))) {
@@ -550,6 +589,13 @@ pub(super) fn chosen_of(results: &[Vector], chosen: &[(usize, usize)]) -> Result
     of!(Bool);
     of!(Text);
     of!(Moment);
+    of!(Time);
+    of!(Span);
+    if let Some(kind) = results.iter().find(|result| matches!(result, Vector::Decimal(..)))
+        && only(|r| matches!(r, Vector::Decimal(..)))
+    {
+        return Ok(super::aggregate::collected(kind, values));
+    }
     Err(error())
 }
 

@@ -137,7 +137,8 @@ impl From {
         }
         for (name, field) in different(names).into_iter().zip(schema.fields()) {
             let (table, kind) = (table.clone(), field.data_type().clone());
-            self.scope.columns.push(Named { table, name, kind, hidden: false });
+            let ordered = field.dict_is_ordered() == Some(true);
+            self.scope.columns.push(Named { table, name, kind, ordered, hidden: false });
         }
         let columns = schema.fields().len();
         let (used, filter) = (Vec::new(), Vec::new());
@@ -268,6 +269,9 @@ impl From {
         let value = match value {
             Value::Int(value) if kind.is_integer() || float => Scalar::Int(*value),
             Value::Float(value) if kind.is_integer() || float => Scalar::Float(*value),
+            Value::Decimal(value, digits) if kind.is_integer() || float => {
+                Scalar::Float(super::exact::float(*value, digits.point))
+            }
             Value::Text(value) if text => Scalar::Text(value.as_ref().into()),
             Value::Text(value) if moment => Scalar::Moment(crate::predicate::moment(value)?),
             Value::Moment(value) if moment => Scalar::Moment(*value),
@@ -491,6 +495,10 @@ fn as_float(of: super::vector::Vector, float: bool) -> super::vector::Vector {
         Vector::Int(values) if float => {
             Vector::Float(values.into_iter().map(|value| value.map(|value| value as f64)).collect())
         }
+        Vector::Decimal(values, digits) if float => {
+            let of = |value| super::exact::float(value, digits.point);
+            Vector::Float(values.into_iter().map(|value| value.map(of)).collect())
+        }
         other => other,
     }
 }
@@ -502,7 +510,9 @@ fn compatible(keys: &mut [(Ex, Ex)], left: &SchemaRef, right: &SchemaRef) -> Res
     let float = keys.iter().map(|(of_left, of_right)| {
         let (one, other) = (of_left.eval(&left)?, of_right.eval(&right)?);
         match (&one, &other) {
-            (Vector::Int(_), Vector::Float(_)) | (Vector::Float(_), Vector::Int(_)) => Ok(true),
+            (Vector::Int(_) | Vector::Decimal(..), Vector::Float(_))
+            | (Vector::Float(_), Vector::Int(_) | Vector::Decimal(..)) => Ok(true),
+            (Vector::Int(_), Vector::Decimal(..)) | (Vector::Decimal(..), Vector::Int(_)) => Ok(false),
             (Vector::Null(_), _) | (_, Vector::Null(_)) => Ok(false),
             _ if std::mem::discriminant(&one) == std::mem::discriminant(&other) => Ok(false),
             _ => {

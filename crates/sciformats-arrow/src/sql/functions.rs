@@ -7,7 +7,8 @@ use sciformats_conventions::sciformats::{Error, Result};
 use sciformats_conventions::time::{Calendar, DateTime};
 
 use super::cast::{To, cast, text_of};
-use super::expr::{Function, Part, chosen_of, each, overflow};
+use super::exact;
+use super::expr::{Function, Part, alike, chosen_of, compared, each, overflow};
 use super::vector::{Value, Vector, wrong};
 
 /// The number of nanoseconds in a second.
@@ -25,14 +26,22 @@ pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> R
             Vector::Int(values) => {
                 Vector::Int(each(values, |value| value.checked_abs().ok_or_else(overflow))?)
             }
+            Vector::Decimal(values, digits) => {
+                Vector::Decimal(each(values, |value| value.checked_abs().ok_or_else(overflow))?, digits)
+            }
+            Vector::Span(values) => {
+                Vector::Span(each(values, |span| span.checked_abs().ok_or_else(overflow))?)
+            }
             other => float(other, f64::abs)?,
         },
         Function::Sign => match next() {
-            Vector::Int(values) => Vector::Int(each(values, |value| Ok(value.signum()))?),
+            Vector::Int(values) | Vector::Decimal(values, _) | Vector::Span(values) => {
+                Vector::Int(each(values, |value| Ok(value.signum()))?)
+            }
             other => float(other, |value| if value == 0.0 { 0.0 } else { value.signum() })?,
         },
-        Function::Ceil => whole(next(), f64::ceil)?,
-        Function::Floor => whole(next(), f64::floor)?,
+        Function::Ceil => whole(next(), f64::ceil, exact::up)?,
+        Function::Floor => whole(next(), f64::floor, exact::down)?,
         Function::Round => {
             let of = next();
             rounded(of, arguments.next())?
@@ -82,10 +91,9 @@ pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> R
         }
         Function::NullIf => {
             let (left, right) = (next(), next());
-            let kept = (0..rows).map(|row| {
-                let equal = left.value(row).order(&right.value(row)).is_some_and(Ordering::is_eq);
-                (!equal).then_some(row)
-            });
+            let (one, other) = alike(left.clone(), right)?;
+            let equal = compared(&one, &other, Ordering::is_eq)?.into_iter().enumerate();
+            let kept = equal.map(|(row, equal)| (equal != Some(true)).then_some(row));
             left.taken(&kept.collect::<Vec<_>>())
         }
         Function::Greatest | Function::Least => {
@@ -115,14 +123,20 @@ pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> R
             truncated(values, &unit)?
         }
         Function::Epoch => match next() {
-            Vector::Moment(values) => Vector::Float(each(values, |moment| Ok(moment as f64 / 1e9))?),
+            Vector::Moment(values) | Vector::Time(values) | Vector::Span(values) => {
+                Vector::Float(each(values, |moment| Ok(moment as f64 / 1e9))?)
+            }
             other => return Err(wrong("a date", &other)),
         },
     })
 }
 
-fn whole(values: Vector, of: fn(f64) -> f64) -> Result<Vector> {
+fn whole(values: Vector, of: fn(f64) -> f64, unit: fn(i128, i128) -> i128) -> Result<Vector> {
     match values {
+        Vector::Decimal(values, digits) => {
+            let wanted = vec![Some(0); values.len()];
+            exact::rounded(values, digits, &wanted, unit)
+        }
         Vector::Int(values) => Ok(Vector::Int(values)),
         other => Ok(Vector::Float(each(other.floats("rounding")?, |value| Ok(of(value)))?)),
     }
@@ -140,6 +154,7 @@ fn rounded(values: Vector, digits: Option<Vector>) -> Result<Vector> {
     };
     let power = |digits: i128| i32::try_from(digits.clamp(-330, 330)).unwrap_or_default();
     Ok(match values {
+        Vector::Decimal(values, of) => exact::rounded(values, of, &digits, exact::nearest)?,
         Vector::Int(values) => {
             let of = |(value, digits): (Option<i128>, Option<i128>)| {
                 let (value, digits) = (value?, digits?);
@@ -239,7 +254,20 @@ fn parts(values: Vector, part: Part) -> Result<Vector> {
             Part::Second => clock(1, 60),
         })
     };
-    Ok(Vector::Int(each(moments(values)?, of)?))
+    let clock = matches!(part, Part::Hour | Part::Minute | Part::Second);
+    Ok(Vector::Int(match values {
+        Vector::Time(values) if clock => each(values, of)?,
+        // The hours of a span are all it has; its parts have its sign.
+        Vector::Span(values) if clock => each(values, |span| {
+            let seconds = span / SECOND;
+            Ok(match part {
+                Part::Hour => seconds / 3600,
+                Part::Minute => seconds / 60 % 60,
+                _ => seconds % 60,
+            })
+        })?,
+        other => each(moments(other)?, of)?,
+    }))
 }
 
 fn truncated(values: Vector, unit: &str) -> Result<Vector> {

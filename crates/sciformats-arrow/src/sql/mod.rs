@@ -6,8 +6,10 @@
 
 mod aggregate;
 mod cast;
+mod categories;
 mod compile;
 mod end;
+mod exact;
 mod expr;
 mod from;
 mod functions;

@@ -77,6 +77,7 @@ impl Context<'_> {
                 Some(at) => outputs.get(at).cloned().unwrap_or(Ex::Literal(Value::Null)),
                 None => Compiler::new(&scope, is_grouped.then_some(&mut groups)).expr(&of.expr)?,
             };
+            scope.sortable(&key, is_grouped.then_some(&groups))?;
             order.push(sort_key(key, &of.options)?);
         }
         // Of different rows, only the outputs are left.

@@ -3,9 +3,8 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{RecordBatch, UInt64Array, types};
-use arrow_schema::{DataType, SchemaRef, TimeUnit};
+use arrow_array::{RecordBatch, UInt64Array};
+use arrow_schema::SchemaRef;
 use sciformats_conventions::sciformats::{Limits, Result};
 
 use super::compile::unsupported;
@@ -71,7 +70,7 @@ pub(super) fn sorted(rows: Rows, keys: &[Key], most: Option<u64>, limits: &Limit
 
 fn of_all(schema: &SchemaRef, held: &[RecordBatch], keys: &[Key], most: Option<u64>) -> Result<RecordBatch> {
     let all = joined(schema, held)?;
-    let values = keys.iter().map(|key| Ok(ordered(key.of.eval(&all)?))).collect::<Result<Vec<_>>>()?;
+    let values = keys.iter().map(|key| key.of.eval(&all)).collect::<Result<Vec<_>>>()?;
     if let Some(Vector::Other(values)) = values.iter().find(|values| matches!(values, Vector::Other(_))) {
         return Err(unsupported(format!("ORDER BY on values of the type {}", values.data_type())));
     }
@@ -81,28 +80,6 @@ fn of_all(schema: &SchemaRef, held: &[RecordBatch], keys: &[Key], most: Option<u
     let rows: Vec<Option<u64>> = order.into_iter().map(|row| Some(row as u64)).collect();
     let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows.len()));
     RecordBatch::try_new_with_options(Arc::clone(schema), taken(&all, &rows)?, &options).map_err(of_arrow)
-}
-
-/// Returns decimals, times and spans as integers, which have the same order.
-fn ordered(values: Vector) -> Vector {
-    macro_rules! counts {
-        ($array:expr, $kind:ty) => {{ Vector::Moment($array.as_primitive::<$kind>().iter().map(|value| value.map(i128::from)).collect()) }};
-    }
-    let Vector::Other(array) = values else { return values };
-    match array.data_type() {
-        DataType::Decimal32(..) => counts!(array, types::Decimal32Type),
-        DataType::Decimal64(..) => counts!(array, types::Decimal64Type),
-        DataType::Decimal128(..) => counts!(array, types::Decimal128Type),
-        DataType::Time32(TimeUnit::Second) => counts!(array, types::Time32SecondType),
-        DataType::Time32(_) => counts!(array, types::Time32MillisecondType),
-        DataType::Time64(TimeUnit::Microsecond) => counts!(array, types::Time64MicrosecondType),
-        DataType::Time64(_) => counts!(array, types::Time64NanosecondType),
-        DataType::Duration(TimeUnit::Second) => counts!(array, types::DurationSecondType),
-        DataType::Duration(TimeUnit::Millisecond) => counts!(array, types::DurationMillisecondType),
-        DataType::Duration(TimeUnit::Microsecond) => counts!(array, types::DurationMicrosecondType),
-        DataType::Duration(TimeUnit::Nanosecond) => counts!(array, types::DurationNanosecondType),
-        _ => Vector::Other(array),
-    }
 }
 
 fn compared(keys: &[Key], values: &[Vector], one: usize, other: usize) -> Ordering {

@@ -6,6 +6,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Schema, TimeUnit};
 use sciformats_conventions::sciformats::{Error, Result};
 
+use super::exact::Digits;
 use super::rows::Rows;
 use super::vector::Vector;
 use crate::csv::of_arrow;
@@ -52,6 +53,16 @@ fn common(one: &DataType, other: &DataType) -> Option<DataType> {
         (_, Vector::Null(_)) => one.clone(),
         (Vector::Int(_), Vector::Int(_)) => DataType::Int64,
         (Vector::Int(_) | Vector::Float(_), Vector::Int(_) | Vector::Float(_)) => DataType::Float64,
+        (one @ (Vector::Int(_) | Vector::Decimal(..)), other @ (Vector::Int(_) | Vector::Decimal(..))) => {
+            let digits = super::exact::unified(&[one, other]).ok()??;
+            let [Vector::Decimal(_, digits), ..] = *digits else { return None };
+            DataType::Decimal128(digits.all, i8::try_from(digits.point).ok()?)
+        }
+        (Vector::Decimal(..), Vector::Float(_)) | (Vector::Float(_), Vector::Decimal(..)) => {
+            DataType::Float64
+        }
+        (Vector::Time(_), Vector::Time(_)) => DataType::Time64(TimeUnit::Nanosecond),
+        (Vector::Span(_), Vector::Span(_)) => DataType::Duration(TimeUnit::Nanosecond),
         (Vector::Text(_), Vector::Text(_)) => DataType::LargeUtf8,
         (Vector::Moment(_), Vector::Moment(_)) => DataType::Timestamp(TimeUnit::Nanosecond, None),
         _ => return None,
@@ -68,6 +79,13 @@ fn converted(column: &ArrayRef, kind: &DataType) -> Result<ArrayRef> {
         (Vector::Int(values), DataType::Float64) => {
             Vector::Float(values.into_iter().map(|value| value.map(|value| value as f64)).collect())
                 .into_array()?
+        }
+        (values @ Vector::Decimal(..), DataType::Float64) => {
+            Vector::Float(values.floats("a UNION")?).into_array()?
+        }
+        (values, DataType::Decimal128(all, point)) => {
+            let point = u8::try_from(*point).map_err(|_| super::exact::too_long())?;
+            super::exact::decimals(values, Digits { all: *all, point }, false)?.into_array()?
         }
         (values, _) => values.into_array()?,
     })

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{self, ArrowDictionaryKeyType};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, NullArray,
-    TimestampNanosecondArray,
+    Array, ArrayRef, BooleanArray, Decimal128Array, DurationNanosecondArray, Float64Array, Int64Array,
+    LargeStringArray, NullArray, Time64NanosecondArray, TimestampNanosecondArray,
 };
 use arrow_schema::{DataType, TimeUnit};
 use sciformats_conventions::sciformats::{Error, Result};
 
+use super::exact::Digits;
 use crate::decode::length;
 
 /// Values of one type; `None` is a missing one.
@@ -26,6 +27,12 @@ pub(super) enum Vector {
     Text(Vec<Option<Arc<str>>>),
     /// Nanoseconds since the start of 1970.
     Moment(Vec<Option<i128>>),
+    /// Decimals as integers, without their point.
+    Decimal(Vec<Option<i128>>, Digits),
+    /// Nanoseconds since midnight.
+    Time(Vec<Option<i128>>),
+    /// Nanoseconds.
+    Span(Vec<Option<i128>>),
     /// Values that expressions only pass on.
     Other(ArrayRef),
 }
@@ -39,6 +46,9 @@ pub(super) enum Value {
     Float(f64),
     Text(Arc<str>),
     Moment(i128),
+    Decimal(i128, Digits),
+    Time(i128),
+    Span(i128),
 }
 
 macro_rules! numbers {
@@ -116,8 +126,58 @@ impl Vector {
                 DataType::UInt32 => Self::names::<types::UInt32Type>(array)?,
                 _ => Self::names::<types::UInt64Type>(array)?,
             },
-            _ => Self::Other(Arc::clone(array)),
+            _ => Self::exact(array)?,
         })
+    }
+
+    /// Returns decimals, times of day and spans.
+    fn exact(array: &ArrayRef) -> Result<Self> {
+        macro_rules! counts {
+            ($kind:ty) => {
+                array.as_primitive::<$kind>().iter().map(|value| value.map(i128::from)).collect::<Vec<_>>()
+            };
+        }
+        let units = |values: Vec<Option<i128>>, unit: TimeUnit| -> Vec<Option<i128>> {
+            let length = length(unit);
+            values.into_iter().map(|value| value.map(|value| value * length)).collect()
+        };
+        let (values, digits, places) = match array.data_type() {
+            DataType::Decimal32(digits, places) => (counts!(types::Decimal32Type), *digits, *places),
+            DataType::Decimal64(digits, places) => (counts!(types::Decimal64Type), *digits, *places),
+            DataType::Decimal128(digits, places) => (counts!(types::Decimal128Type), *digits, *places),
+            DataType::Time32(unit @ TimeUnit::Second) => {
+                return Ok(Self::Time(units(counts!(types::Time32SecondType), *unit)));
+            }
+            DataType::Time32(unit) => {
+                return Ok(Self::Time(units(counts!(types::Time32MillisecondType), *unit)));
+            }
+            DataType::Time64(unit @ TimeUnit::Microsecond) => {
+                return Ok(Self::Time(units(counts!(types::Time64MicrosecondType), *unit)));
+            }
+            DataType::Time64(unit) => {
+                return Ok(Self::Time(units(counts!(types::Time64NanosecondType), *unit)));
+            }
+            DataType::Duration(unit) => {
+                let values = match unit {
+                    TimeUnit::Second => counts!(types::DurationSecondType),
+                    TimeUnit::Millisecond => counts!(types::DurationMillisecondType),
+                    TimeUnit::Microsecond => counts!(types::DurationMicrosecondType),
+                    TimeUnit::Nanosecond => counts!(types::DurationNanosecondType),
+                };
+                return Ok(Self::Span(units(values, *unit)));
+            }
+            _ => return Ok(Self::Other(Arc::clone(array))),
+        };
+        match u8::try_from(places) {
+            Ok(point) => Ok(Self::Decimal(values, Digits { all: digits.max(point), point })),
+            // Their last digits are before the point.
+            Err(_) => {
+                let more = places.unsigned_abs();
+                let values = super::expr::each(values, |value| super::exact::rescaled(value, 0, more))?;
+                let all = digits.saturating_add(more).min(Digits::MOST); // a bound: the values are checked
+                Ok(Self::Decimal(values, Digits { all, point: 0 }))
+            }
+        }
     }
 
     /// Returns the values without those that are not numbers.
@@ -155,6 +215,9 @@ impl Vector {
             Self::Float(values) => Self::Float(of(values, rows)),
             Self::Text(values) => Self::Text(of(values, rows)),
             Self::Moment(values) => Self::Moment(of(values, rows)),
+            Self::Decimal(values, digits) => Self::Decimal(of(values, rows), *digits),
+            Self::Time(values) => Self::Time(of(values, rows)),
+            Self::Span(values) => Self::Span(of(values, rows)),
         }
     }
 
@@ -167,6 +230,9 @@ impl Vector {
             Value::Float(value) => Self::Float(vec![Some(*value); rows]),
             Value::Text(value) => Self::Text(vec![Some(Arc::clone(value)); rows]),
             Value::Moment(value) => Self::Moment(vec![Some(*value); rows]),
+            Value::Decimal(value, digits) => Self::Decimal(vec![Some(*value); rows], *digits),
+            Value::Time(value) => Self::Time(vec![Some(*value); rows]),
+            Value::Span(value) => Self::Span(vec![Some(*value); rows]),
         }
     }
 
@@ -177,7 +243,9 @@ impl Vector {
             Self::Int(values) => values.len(),
             Self::Float(values) => values.len(),
             Self::Text(values) => values.len(),
-            Self::Moment(values) => values.len(),
+            Self::Moment(values) | Self::Decimal(values, _) | Self::Time(values) | Self::Span(values) => {
+                values.len()
+            }
             Self::Other(values) => values.len(),
         }
     }
@@ -193,6 +261,9 @@ impl Vector {
             Self::Float(values) => of(values, row, Value::Float),
             Self::Text(values) => of(values, row, Value::Text),
             Self::Moment(values) => of(values, row, Value::Moment),
+            Self::Decimal(values, digits) => of(values, row, |value| Value::Decimal(value, *digits)),
+            Self::Time(values) => of(values, row, Value::Time),
+            Self::Span(values) => of(values, row, Value::Span),
         }
     }
 
@@ -206,7 +277,9 @@ impl Vector {
             Self::Int(values) => of(values, row),
             Self::Float(values) => of(values, row),
             Self::Text(values) => of(values, row),
-            Self::Moment(values) => of(values, row),
+            Self::Moment(values) | Self::Decimal(values, _) | Self::Time(values) | Self::Span(values) => {
+                of(values, row)
+            }
             Self::Other(values) => values.is_null(row),
         }
     }
@@ -220,6 +293,9 @@ impl Vector {
             Self::Float(_) => "floating-point number".into(),
             Self::Text(_) => "text".into(),
             Self::Moment(_) => "date".into(),
+            Self::Decimal(..) => "decimal".into(),
+            Self::Time(_) => "time of day".into(),
+            Self::Span(_) => "span".into(),
             Self::Other(array) => array.data_type().to_string(),
         }
     }
@@ -244,6 +320,18 @@ impl Vector {
                     .map_err(|_| Error::unsupported("a date outside of 1677 to 2262 in expressions"))?;
                 Arc::new(TimestampNanosecondArray::from(counts))
             }
+            Self::Decimal(values, digits) => {
+                if values.iter().flatten().any(|value| !digits.fits(*value)) {
+                    return Err(super::exact::too_long());
+                }
+                let places = i8::try_from(digits.point).map_err(|_| super::exact::too_long())?;
+                let array = Decimal128Array::from(values).with_precision_and_scale(digits.all, places);
+                Arc::new(array.map_err(crate::csv::of_arrow)?)
+            }
+            Self::Time(values) => Arc::new(Time64NanosecondArray::from(counts(values, "a time of day")?)),
+            Self::Span(values) => {
+                Arc::new(DurationNanosecondArray::from(counts(values, "a span of more than 292 years")?))
+            }
             Self::Other(array) => array,
         })
     }
@@ -254,6 +342,12 @@ impl Vector {
             Self::Null(rows) => vec![None; rows],
             Self::Int(values) => values.into_iter().map(|value| value.map(|value| value as f64)).collect(),
             Self::Float(values) => values,
+            Self::Decimal(values, digits) => {
+                let of = |value| super::exact::float(value, digits.point);
+                values.into_iter().map(|value| value.map(of)).collect()
+            }
+            // A span is a number of seconds.
+            Self::Span(values) => values.into_iter().map(|span| span.map(|span| span as f64 / 1e9)).collect(),
             other => return Err(wrong(what, &other)),
         })
     }
@@ -304,9 +398,37 @@ impl Vector {
                 out.push(5);
                 out.extend(value.to_le_bytes());
             }
+            Value::Decimal(mut value, digits) => {
+                // Equal decimals are equal whatever zeros end them, and so are equal integers.
+                let mut point = digits.point;
+                while point > 0 && value % 10 == 0 {
+                    value /= 10;
+                    point = point.saturating_sub(1);
+                }
+                out.push(2);
+                out.extend(value.to_le_bytes());
+                if point > 0 {
+                    out.extend([6, point]);
+                }
+            }
+            Value::Time(value) => {
+                out.push(7);
+                out.extend(value.to_le_bytes());
+            }
+            Value::Span(value) => {
+                out.push(8);
+                out.extend(value.to_le_bytes());
+            }
         }
         Ok(())
     }
+}
+
+/// Returns counts of nanoseconds as they are stored; an error names what has them.
+fn counts(values: Vec<Option<i128>>, what: &str) -> Result<Vec<Option<i64>>> {
+    let narrow = |value: Option<i128>| value.map(i64::try_from).transpose();
+    let values = values.into_iter().map(narrow).collect::<Result<Vec<_>, _>>();
+    values.map_err(|_| Error::unsupported(format!("{what} in expressions")))
 }
 
 /// The error for values of a type that cannot be used for something.
@@ -325,7 +447,7 @@ impl Value {
             (Self::Float(one), Self::Int(other)) => Some(mixed(*other, *one).reverse()),
             (Self::Text(one), Self::Text(other)) => Some(one.cmp(other)),
             (Self::Moment(one), Self::Moment(other)) => Some(one.cmp(other)),
-            _ => None,
+            _ => super::exact::order_of_values(self, other),
         }
     }
 }

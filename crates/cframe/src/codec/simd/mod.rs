@@ -3,6 +3,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod plain;
 
 /// The number of bytes of a line.
@@ -10,6 +12,16 @@ pub(super) const LINE: usize = 64;
 
 /// Eight lines between which bits are exchanged.
 pub(super) type Lines = [[u64; LINE / 8]; 8];
+
+/// Returns whether the processor has the instructions of `avx512`, which those with 64 bytes at once and byte permutations have.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn has_avx512() -> bool {
+    std::arch::is_x86_feature_detected!("avx512vbmi")
+        && std::arch::is_x86_feature_detected!("avx512bw")
+        && std::arch::is_x86_feature_detected!("avx512f")
+        && std::arch::is_x86_feature_detected!("gfni")
+}
 
 /// Interleaves the halves of N × 16 bytes, `rounds` times.
 #[inline(always)]
@@ -54,6 +66,12 @@ pub(super) fn exchange_bits(lines: &mut Lines) {
 /// doing anything, if there are no instructions for it.
 pub(super) fn plane_to_rows(plane: &[u8; 8 * LINE], rows: &mut [u8], stride: usize, at: usize) -> bool {
     #[cfg(target_arch = "x86_64")]
+    if has_avx512() {
+        // SAFETY: the function needs nothing but the instructions that `has_avx512` has found.
+        #[allow(unsafe_code)]
+        return unsafe { avx512::plane_to_rows(plane, rows, stride, at) };
+    }
+    #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the function needs nothing but AVX2, which the processor has.
         #[allow(unsafe_code)]
@@ -65,6 +83,12 @@ pub(super) fn plane_to_rows(plane: &[u8; 8 * LINE], rows: &mut [u8], stride: usi
 
 /// Does the reverse of `plane_to_rows`.
 pub(super) fn rows_to_plane(rows: &[u8], stride: usize, at: usize, plane: &mut [u8; 8 * LINE]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx512() {
+        // SAFETY: the function needs nothing but the instructions that `has_avx512` has found.
+        #[allow(unsafe_code)]
+        return unsafe { avx512::rows_to_plane(rows, stride, at, plane) };
+    }
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the function needs nothing but AVX2, which the processor has.
@@ -151,6 +175,12 @@ fn narrow_join_part(planes: &[u8], elements: &mut [u8], part: Part) {
 /// Does the same as `split` with wider instructions, and returns how many groups it has done.
 fn wide_split<const N: usize>(groups: &[[[u8; 16]; N]], planes: &mut [&mut [u8]; N]) -> usize {
     #[cfg(target_arch = "x86_64")]
+    if has_avx512() {
+        // SAFETY: the function needs nothing but the instructions that `has_avx512` has found.
+        #[allow(unsafe_code)]
+        return unsafe { avx512::split(groups, planes) };
+    }
+    #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the function needs nothing but AVX2, which the processor has.
         #[allow(unsafe_code)]
@@ -162,6 +192,12 @@ fn wide_split<const N: usize>(groups: &[[[u8; 16]; N]], planes: &mut [&mut [u8];
 
 /// Does the same as `join` with wider instructions, and returns how many groups it has done.
 fn wide_join<const N: usize>(planes: &[&[u8]; N], groups: &mut [[[u8; 16]; N]]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx512() {
+        // SAFETY: the function needs nothing but the instructions that `has_avx512` has found.
+        #[allow(unsafe_code)]
+        return unsafe { avx512::join(planes, groups) };
+    }
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the function needs nothing but AVX2, which the processor has.
@@ -225,7 +261,7 @@ mod tests {
     #[test]
     fn groups_of_every_size_equal_their_twin() {
         fn check<const N: usize>() {
-            let groups: Vec<[[u8; 16]; N]> = (0..5)
+            let groups: Vec<[[u8; 16]; N]> = (0..11)
                 .map(|g| std::array::from_fn(|i| std::array::from_fn(|k| bytes((N * g + i) * 16 + k))))
                 .collect();
             (0..=4)
@@ -304,6 +340,67 @@ mod tests {
             assert!(rows_to_plane(&rows, stride, at, &mut again));
             assert_eq!(again, plane);
             assert!(!rows_to_plane(&rows, stride, 50, &mut again));
+        }
+    }
+
+    /// Where a processor has wider instructions, nothing else runs the narrower ones.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    #[allow(unsafe_code)]
+    fn each_width_of_instructions_equals_the_twin() {
+        fn check<const N: usize>() {
+            let groups: Vec<[[u8; 16]; N]> = (0..8)
+                .map(|g| std::array::from_fn(|i| std::array::from_fn(|k| bytes((N * g + i) * 16 + k))))
+                .collect();
+            let mut expected = vec![Vec::new(); N];
+            for group in &groups {
+                expected
+                    .iter_mut()
+                    .zip(plain::rotate(*group, 4))
+                    .for_each(|(plane, line)| plane.extend(line));
+            }
+            for wide in [false, true] {
+                if !std::arch::is_x86_feature_detected!("avx2") || (wide && !has_avx512()) {
+                    continue;
+                }
+                let mut planes = vec![vec![0; 16 * groups.len()]; N];
+                let mut targets = planes.iter_mut().map(Vec::as_mut_slice);
+                let mut targets = std::array::from_fn(|_| targets.next().unwrap());
+                // SAFETY: the processor has the instructions.
+                let done = unsafe {
+                    if wide {
+                        avx512::split(&groups, &mut targets)
+                    } else {
+                        avx2::split(&groups, &mut targets)
+                    }
+                };
+                assert!(done == groups.len() && planes == expected, "size {N}, {wide}");
+                let sources = std::array::from_fn(|i| expected[i].as_slice());
+                let mut again = vec![[[0; 16]; N]; groups.len()];
+                // SAFETY: the processor has the instructions.
+                let done = unsafe {
+                    if wide { avx512::join(&sources, &mut again) } else { avx2::join(&sources, &mut again) }
+                };
+                assert!(done == groups.len() && again == groups, "size {N}, {wide}");
+            }
+        }
+        check::<2>();
+        check::<4>();
+        check::<8>();
+        check::<16>();
+        if std::arch::is_x86_feature_detected!("avx2") && has_avx512() {
+            let plane: [u8; 8 * LINE] = std::array::from_fn(bytes);
+            let mut rows = [vec![0; 800], vec![0; 800]];
+            let mut again = [[0; 8 * LINE]; 2];
+            // SAFETY: the processor has the instructions.
+            unsafe {
+                assert!(avx2::plane_to_rows(&plane, &mut rows[0], 100, 7));
+                assert!(avx512::plane_to_rows(&plane, &mut rows[1], 100, 7));
+                assert!(avx2::rows_to_plane(&rows[1], 100, 7, &mut again[0]));
+                assert!(avx512::rows_to_plane(&rows[0], 100, 7, &mut again[1]));
+                assert!(!avx512::rows_to_plane(&rows[0], 100, 50, &mut [0; 8 * LINE]));
+            }
+            assert!(rows[0] == rows[1] && again == [plane; 2]);
         }
     }
 }
