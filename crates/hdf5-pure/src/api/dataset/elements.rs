@@ -163,7 +163,7 @@ impl Dataset {
     }
 
     /// Returns the bytes of all elements if they are contiguous and the file is in memory.
-    pub(super) fn bytes(&self) -> Option<&[u8]> {
+    fn bytes(&self) -> Option<&[u8]> {
         let storage = self.content.storage().ok()?;
         let Layout::Contiguous { address: Some(at) } = storage.layout else { return None };
         if storage.external.is_some() {

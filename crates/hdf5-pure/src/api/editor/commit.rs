@@ -122,7 +122,7 @@ impl Editor {
     }
 
     /// Writes everything that is still in memory to the place where the commit expects it.
-    pub(super) fn settle(&mut self) -> Result<()> {
+    fn settle(&mut self) -> Result<()> {
         if let Some(failure) = &self.failure {
             return Err((**failure).clone());
         }

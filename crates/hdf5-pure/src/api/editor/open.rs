@@ -129,11 +129,7 @@ impl Editor {
         Self::start(storage, None, options)
     }
 
-    pub(super) fn start(
-        storage: Box<dyn Storage>,
-        path: Option<&Path>,
-        options: &EditOptions,
-    ) -> Result<Self> {
+    fn start(storage: Box<dyn Storage>, path: Option<&Path>, options: &EditOptions) -> Result<Self> {
         let session = Session::open(storage, path, &options.reading)?;
         let bound = options.bound.unwrap_or(match session.superblock.version {
             0 | 1 => Bound::Earliest,
