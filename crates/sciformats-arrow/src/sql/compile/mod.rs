@@ -1,232 +1,28 @@
 //! Turns parsed expressions into those that are computed, with columns by their places.
 
-use std::sync::Arc;
+mod literal;
+mod parts;
+mod scope;
 
-use arrow_schema::{DataType as Arrow, SchemaRef};
+use arrow_schema::DataType as Arrow;
 use sciformats_conventions::sciformats::{Error, Result};
-use sciformats_core::spelling;
 use sqlparser::ast::{
     self, BinaryOperator, CeilFloorKind, DataType, DateTimeField, Expr, FunctionArg, FunctionArgExpr,
     FunctionArguments, Ident, InTarget, UnaryOperator,
 };
 
 use super::aggregate::{Aggregate, Kind};
-use super::cast::To;
 use super::expr::{Ex, Function, Math, Part};
 use super::vector::Value;
 use crate::Comparison;
 
-/// The columns that expressions can name.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Scope {
-    pub(super) columns: Vec<Named>,
-    /// The columns by which tables are joined with USING.
-    pub(super) merged: Vec<Merged>,
-}
-
-/// A column with the name of its table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
-    pub(super) table: String,
-    pub(super) name: String,
-    pub(super) kind: Arrow,
-    /// It is a part of a merged column, which its name means unless its table is named too.
-    pub(super) hidden: bool,
-}
-
-/// A column that stands for one of each side of a join.
-#[derive(Clone, Debug)]
-pub(super) struct Merged {
-    pub(super) name: String,
-    /// Its value: that of the side whose rows all stay.
-    pub(super) of: Ex,
-    /// The place of the first of the columns.
-    pub(super) at: usize,
-}
-
-/// The deepest nesting of expressions.
-const DEPTH: usize = 200;
-
-/// Refuses chains of operators that are too long to be followed recursively. The parser has already limited nesting by
-/// parentheses.
-pub(super) fn shallow<'e>(all: impl IntoIterator<Item = &'e Expr>) -> Result<()> {
-    let mut waiting: Vec<(&Expr, usize)> = all.into_iter().map(|of| (of, 0)).collect();
-    while let Some((of, depth)) = waiting.pop() {
-        if depth > DEPTH {
-            return Err(Error::usage("sql", format!("nests expressions more than {DEPTH} deep")));
-        }
-        let deeper = depth.saturating_add(1); // a bound
-        parts(of, &mut |part| waiting.push((part, deeper)));
-    }
-    Ok(())
-}
-
-/// Calls `visit` for each expression of which another one directly consists.
-pub(super) fn parts<'e>(of: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
-    match of {
-        Expr::Nested(of)
-        | Expr::UnaryOp { expr: of, .. }
-        | Expr::Cast { expr: of, .. }
-        | Expr::Ceil { expr: of, .. }
-        | Expr::Floor { expr: of, .. }
-        | Expr::Extract { expr: of, .. }
-        | Expr::Substring { expr: of, .. }
-        | Expr::Trim { expr: of, .. }
-        | Expr::Collate { expr: of, .. }
-        | Expr::AtTimeZone { timestamp: of, .. }
-        | Expr::JsonAccess { value: of, .. }
-        | Expr::CompoundFieldAccess { root: of, .. }
-        | Expr::IsNull(of)
-        | Expr::IsNotNull(of)
-        | Expr::IsTrue(of)
-        | Expr::IsNotTrue(of)
-        | Expr::IsFalse(of)
-        | Expr::IsNotFalse(of)
-        | Expr::IsUnknown(of)
-        | Expr::IsNotUnknown(of) => visit(of),
-        Expr::BinaryOp { left: a, right: b, .. }
-        | Expr::IsDistinctFrom(a, b)
-        | Expr::IsNotDistinctFrom(a, b)
-        | Expr::Like { expr: a, pattern: b, .. }
-        | Expr::ILike { expr: a, pattern: b, .. } => [a, b].into_iter().for_each(|part| visit(part)),
-        Expr::Between { expr, low, high, .. } => [expr, low, high].into_iter().for_each(|part| visit(part)),
-        Expr::In { expr, target, .. } => {
-            visit(expr);
-            if let InTarget::List(list) = target {
-                list.iter().for_each(visit);
-            }
-        }
-        Expr::Case { operand, conditions, else_result, .. } => {
-            operand.iter().chain(else_result).for_each(|part| visit(part));
-            for arm in conditions {
-                visit(&arm.condition);
-                visit(&arm.result);
-            }
-        }
-        Expr::Function(function) => {
-            if let FunctionArguments::List(list) = &function.args {
-                for argument in &list.args {
-                    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(of)) = argument {
-                        visit(of);
-                    }
-                }
-            }
-        }
-        _ => {}
-    }
-}
+use self::literal::{literal, to};
+use self::parts::DEPTH;
+pub(super) use self::parts::{parts, shallow};
+pub(super) use self::scope::{Merged, Named, Scope};
 
 pub(super) fn unsupported(what: impl std::fmt::Display) -> Error {
     Error::unsupported(format!("{what} in SQL"))
-}
-
-impl Scope {
-    /// Returns the columns of a table whose name is not known.
-    pub(super) fn of(schema: &SchemaRef) -> Self {
-        let named = schema.fields().iter().map(|field| Named {
-            table: String::new(),
-            name: field.name().clone(),
-            kind: field.data_type().clone(),
-            hidden: false,
-        });
-        Self { columns: named.collect(), merged: Vec::new() }
-    }
-
-    /// Returns the column of a name. A name in other letters is the same if no other column has it.
-    pub(super) fn find(&self, table: Option<&str>, name: &str) -> Result<Ex> {
-        for exact in [true, false] {
-            let same = |one: &str, other: &str| {
-                if exact { one == other } else { one.eq_ignore_ascii_case(other) }
-            };
-            let columns = self.columns.iter().enumerate().filter(|(_, column)| {
-                let named = table.map_or(!column.hidden, |table| same(&column.table, table));
-                named && same(&column.name, name)
-            });
-            let merged = self.merged.iter().filter(|merged| table.is_none() && same(&merged.name, name));
-            let mut found =
-                columns.map(|(at, _)| Ex::Column(at)).chain(merged.map(|merged| merged.of.clone()));
-            match (found.next(), found.next()) {
-                (Some(found), None) => return Ok(found),
-                (Some(_), Some(_)) => {
-                    return Err(Error::usage(
-                        "sql",
-                        format!("names {name}, which several tables have; write TABLE.{name}"),
-                    ));
-                }
-                (None, _) => {}
-            }
-        }
-        if let Some(table) = table
-            && !self.columns.iter().any(|column| column.table.eq_ignore_ascii_case(table))
-        {
-            let mut tables: Vec<&str> = self.columns.iter().map(|column| column.table.as_str()).collect();
-            tables.dedup();
-            tables.retain(|table| !table.is_empty());
-            let near = spelling::nearest(table, tables.iter().copied()).first().copied();
-            // Of one table only one can be meant.
-            let near = near.or_else(|| if let [only] = *tables { Some(only) } else { None });
-            let near = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
-            return Err(Error::usage(
-                "sql",
-                format!("names {table}.{name}, but no table is called {table}{near}"),
-            ));
-        }
-        let known: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
-        let near = spelling::nearest(name, known.iter().copied()).first().copied();
-        let shown = table.map(|table| format!("{table}.")).unwrap_or_default();
-        Err(Error::usage(
-            "sql",
-            match near {
-                Some(near) => format!("names no column {shown}{name} (did you mean {near}?)"),
-                None => format!("names the column {shown}{name}, which no table has"),
-            },
-        ))
-    }
-
-    /// Returns what several names mean that are joined by dots: a column of a table, or a field of a column with records.
-    fn path(&self, names: &[Ident]) -> Result<Ex> {
-        let mut failed = None;
-        for tables in (0..names.len()).rev() {
-            let (table, rest) = names.split_at_checked(tables).unwrap_or_default();
-            let Some((name, fields)) = rest.split_first() else { continue };
-            let table = table.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
-            let found = self.find(Some(table.as_str()).filter(|_| tables > 0), &name.value);
-            let found = found.and_then(|of| fields.iter().try_fold(of, |of, field| self.field(of, field)));
-            match found {
-                Ok(found) => return Ok(found),
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        Err(failed.unwrap_or_else(|| unsupported("an empty name")))
-    }
-
-    /// Returns a field of records.
-    fn field(&self, of: Ex, name: &Ident) -> Result<Ex> {
-        let Some(Arrow::Struct(fields)) = self.kind(&of) else {
-            return Err(Error::usage("sql", format!("names the field {name} of a value that has no fields")));
-        };
-        let exact = fields.iter().position(|field| *field.name() == name.value);
-        let at =
-            exact.or_else(|| fields.iter().position(|field| field.name().eq_ignore_ascii_case(&name.value)));
-        let at = at.ok_or_else(|| {
-            let near = spelling::nearest(&name.value, fields.iter().map(|field| field.name().as_str()));
-            let near = near.first().map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
-            Error::usage("sql", format!("names the field {name}, which the struct does not have{near}"))
-        })?;
-        Ok(Ex::Field(Box::new(of), at))
-    }
-
-    /// Returns the type of a column or of a field.
-    fn kind(&self, of: &Ex) -> Option<&Arrow> {
-        match of {
-            Ex::Column(at) => self.columns.get(*at).map(|column| &column.kind),
-            Ex::Field(of, at) => match self.kind(of)? {
-                Arrow::Struct(fields) => fields.get(*at).map(|field| field.data_type()),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
 }
 
 /// What the expressions of a query with groups may use.
@@ -644,49 +440,4 @@ pub(super) fn name_of(name: &ast::ObjectName) -> Result<String> {
         [ast::ObjectNamePart::Identifier(Ident { value, .. })] => Ok(value.to_ascii_lowercase()),
         _ => Err(unsupported(format!("the function {name}"))),
     }
-}
-
-fn literal(value: &ast::Value) -> Result<Value> {
-    Ok(match value {
-        ast::Value::Number(digits, _) => match digits.parse::<i128>() {
-            Ok(value) => Value::Int(value),
-            // A floating-point number would be a neighbour of it.
-            Err(_) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
-                return Err(Error::usage(
-                    "sql",
-                    format!("has the number {digits}, which is beyond 2^127 - 1"),
-                ));
-            }
-            Err(_) => Value::Float(
-                digits
-                    .parse()
-                    .map_err(|_| Error::usage("sql", format!("has {digits}, which is not a number")))?,
-            ),
-        },
-        ast::Value::SingleQuotedString(text) => Value::Text(Arc::from(text.as_str())),
-        ast::Value::Boolean(truth) => Value::Bool(*truth),
-        ast::Value::Null => Value::Null,
-        other => return Err(unsupported(format!("the literal {other}"))),
-    })
-}
-
-fn to(kind: &DataType) -> Result<To> {
-    Ok(match kind {
-        DataType::Bool | DataType::Boolean => To::Bool,
-        DataType::Int(_)
-        | DataType::Integer(_)
-        | DataType::BigInt(_)
-        | DataType::SmallInt(_)
-        | DataType::TinyInt(_)
-        | DataType::Int64 => To::Int,
-        DataType::Float(_)
-        | DataType::Double(_)
-        | DataType::DoublePrecision
-        | DataType::Real
-        | DataType::Float64 => To::Float,
-        DataType::Text | DataType::Varchar(_) | DataType::String(_) | DataType::Char(_) => To::Text,
-        DataType::Timestamp(..) | DataType::Datetime(_) => To::Moment,
-        DataType::Date => To::Day,
-        other => return Err(unsupported(format!("the type {other}"))),
-    })
 }
