@@ -3,9 +3,9 @@
 use sciformats::{Datum, Decoder, ElementType, Kind, Name, Range, Result, Slab};
 use sciformats_core::{Fault, FaultKind};
 
-use super::super::mcos::{self, Budget};
 use super::{class, is_empty, is_special, meaning_at, variable};
 use crate::convention::Meaning;
+use crate::conventions::mcos::{self, Budget};
 use crate::node::Node;
 use crate::variable::Variable;
 

@@ -2,11 +2,11 @@
 
 use sciformats::{Kind, Result};
 
-use super::super::mcos::{self, Budget};
-use super::super::plain;
 use super::cells::{count_of_references, of_cells, of_field};
 use super::{class, is_empty, is_special, meaning_at, variable};
 use crate::convention::Meaning;
+use crate::conventions::mcos::{self, Budget};
+use crate::conventions::plain;
 use crate::node::Node;
 use crate::table::{Column, Table};
 

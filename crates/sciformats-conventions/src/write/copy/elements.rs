@@ -3,10 +3,10 @@
 use sciformats::hdf5_pure::ObjectId;
 use sciformats::{Datum, Decoder, ElementType, Error, Result, Slab};
 
-use super::super::NetCdf;
 use super::kind::{Kind, NO_TIME, half};
 use super::{As, Origin, Planned};
 use crate::values::Values;
+use crate::write::NetCdf;
 
 /// The number of elements that are copied at once.
 const AT_ONCE: u64 = 1 << 20;

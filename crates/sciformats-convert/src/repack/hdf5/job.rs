@@ -14,7 +14,6 @@ use sciformats::options::Unfolding;
 use sciformats::{Error, File, Result};
 use sciformats_core::arith::fit;
 
-use super::super::Input;
 use super::copied::Copy;
 use super::hollow::Hollow;
 use super::joined::Joined;
@@ -23,6 +22,7 @@ use super::supplied::ChunkSupplier;
 use super::{FAR, Guess, shown};
 use crate::compare::{Pattern, is_selected};
 use crate::convert::Loss;
+use crate::repack::Input;
 use crate::sink::WriteOptions;
 
 /// What is to be done.
