@@ -65,7 +65,7 @@ impl Reader {
     }
 
     /// Returns the whole array. It is borrowed if the storage has it in memory, aligned, unencoded, and in the byte order of the
-    /// machine, which is usually the case if the file is [mapped](Access::mapped). Otherwise it is read as by
+    /// machine, which is usually the case if the file is [mapped](crate::Access::mapped). Otherwise it is read as by
     /// [`read`](Self::read).
     ///
     /// ```

@@ -176,7 +176,7 @@ impl Reader {
         &self.layout.header.dims
     }
 
-    /// Returns the dimensions in C order, the slowest varying first. Every [`Slab`] selects from this shape.
+    /// Returns the dimensions in C order, the slowest varying first. Every [`Slab`](crate::Slab) selects from this shape.
     pub fn shape(&self) -> &[u64] {
         &self.layout.shape
     }

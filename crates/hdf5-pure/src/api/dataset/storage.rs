@@ -188,9 +188,9 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// Returns [`Error::Missing`] if one of them does not exist and
-    /// [`MissingSources::Refused`](crate::options::MissingSources::Refused) is set, and [`Error::Forbidden`] if one may not be
-    /// opened.
+    /// Returns [`Error::Missing`](crate::Error::Missing) if one of them does not exist and
+    /// [`MissingSources::Refused`](crate::options::MissingSources::Refused) is set, and
+    /// [`Error::Forbidden`](crate::Error::Forbidden) if one may not be opened.
     pub fn check_elsewhere(&self) -> Result<()> {
         external::reach(self.file.opened(), &self.content)?;
         virtual_layout::reach(self.file.opened(), &self.content, &Nesting::default())

@@ -34,10 +34,10 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// Returns [`Error::Conflict`] if another program has changed the file since it was opened, in spite of the lock;
-    /// nothing is written then. After `Io`, the file has the state of the last commit. If the device failed after the
-    /// commit had become effective, the next opening completes it. After any other error the editor refuses further
-    /// commits, because the pending changes are incomplete.
+    /// Returns [`Error::Conflict`](crate::Error::Conflict) if another program has changed the file since it was opened,
+    /// in spite of the lock; nothing is written then. After `Io`, the file has the state of the last commit. If the
+    /// device failed after the commit had become effective, the next opening completes it. After any other error the
+    /// editor refuses further commits, because the pending changes are incomplete.
     pub fn commit(&mut self) -> Result<()> {
         self.commit_with(Flush::default())
     }

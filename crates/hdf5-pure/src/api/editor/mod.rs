@@ -38,7 +38,7 @@ use crate::value::references::Reference;
 /// The editor locks the file in the same way as the C library: a program that has the file open with the C library
 /// keeps an editor out, and the reverse. The environment variable `HDF5_USE_FILE_LOCKING` is honoured: `FALSE` or `0`
 /// never locks, `TRUE` or `1` always locks, and `BEST_EFFORT` (the default) locks if the file system supports it. A
-/// [`File`] of this library takes no lock. A program that reads with it during an edit can see a mixture of old and new
+/// [`File`](crate::File) of this library takes no lock. A program that reads with it during an edit can see a mixture of old and new
 /// state, and must not [map](crate::options::Access::mapped) the file, because a commit may shorten it.
 ///
 /// ```
