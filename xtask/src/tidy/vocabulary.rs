@@ -24,7 +24,7 @@ const COMPUTED: &[&str] = &[
     "crates/sciformats-core/src/select.rs",
     "crates/sciformats-core/src/slab.rs",
     "crates/sciformats/src/selection.rs",
-    "crates/sciformats-conventions/src/variable.rs",
+    "crates/sciformats-conventions/src/variable/mod.rs",
     // The Python package says `None` for an array without a shape, as h5py does.
     "crates/sciformats-python/src/file.rs",
 ];

@@ -1,22 +1,24 @@
 //! Turns an array into a picture: selects the part and the kind of picture, and reads its numbers a few
 //! megabytes at a time.
 
+mod colours;
 mod labels;
+mod lines;
 mod numbers;
+mod points;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sciformats::{Array, ElementType, Error, Result, SelectedAxis, Selection};
-use sciformats_conventions::Role;
+use sciformats::{Array, Error, Result, SelectedAxis, Selection};
 use sciformats_core::bound;
 
 pub(crate) use numbers::{Numbers, is_number};
 
+use self::colours::colours;
 use self::labels::{Dimension, of_dimension, of_values};
-use crate::figure::canvas::Pixels;
 use crate::figure::palette;
-use crate::figure::sample::{Bars, Cloud, Line, Mean, Statistics};
+use crate::figure::sample::{Bars, Mean, Statistics};
 use crate::figure::{Axis, Body, Figure};
 use crate::look;
 use crate::meaning::{Chosen, Thing, chosen};
@@ -103,28 +105,6 @@ impl<'a> Subject<'a> {
             [_, _, ..] => Kind::Image,
             _ => Kind::Line,
         }
-    }
-
-    /// Returns whether two dimensions are those of a list of points: two or three coordinates, which have no coordinates
-    /// themselves, of more points than that.
-    fn are_points(&self, points: &SelectedAxis, columns: &SelectedAxis) -> bool {
-        let length = self.array.shape().get(columns.dimension).copied();
-        let few = (2..=3).contains(&columns.count) && length == Some(columns.count) && points.count > 3;
-        let variable = self.thing.variable();
-        let known = |axis: &SelectedAxis| {
-            variable.is_some_and(|variable| variable.coordinates_path(axis.dimension).is_some())
-        };
-        let spaced = |axis: &SelectedAxis| {
-            let dimension = variable.and_then(|variable| variable.dimensions.get(axis.dimension));
-            dimension.is_some_and(|dimension| dimension.spacing.is_some())
-        };
-        few && columns.dimension == bound::left(self.array.shape().len(), 1)
-            && !known(columns)
-            && ![points, columns].iter().any(|axis| spaced(axis))
-            && matches!(
-                self.array.element(),
-                ElementType::F16 | ElementType::F32 | ElementType::F64 | ElementType::Int(_)
-            )
     }
 
     /// Returns the picture. `bars` is the number of bars of a histogram, if the user chose one.
@@ -256,50 +236,6 @@ impl<'a> Subject<'a> {
         Figure { title: self.title(), note, x, y, body }
     }
 
-    fn lines(
-        &self,
-        numbers: &Numbers,
-        (along, each): (&SelectedAxis, Option<&SelectedAxis>),
-        room: usize,
-    ) -> Result<Figure> {
-        let dimension = of_dimension(self.thing, along);
-        let ends = (dimension.at(along, 0), dimension.at(along, bound::left(along.count, 1)));
-        let count = each.map_or(1, |each| each.count);
-        let named = each.map(|each| of_dimension(self.thing, each));
-        let mut lines: Vec<Line> = (0..count)
-            .map(|i| {
-                let name = each.zip(named.as_ref()).map(|(each, named)| named.shown(each, i));
-                Line::new(name.unwrap_or_default(), ends, room)
-            })
-            .collect();
-        let mut next = 0u64;
-        self.for_each(numbers, &mut |values| {
-            for &value in values {
-                let (index, line) = (next / count, next % count);
-                if let Some(line) = usize::try_from(line).ok().and_then(|line| lines.get_mut(line)) {
-                    line.add(dimension.at(along, index), value);
-                }
-                next += 1;
-            }
-        })?;
-        Ok(self.figure_of_lines(lines, (&dimension, ends), self.values_label()))
-    }
-
-    /// Returns the figure of lines along a dimension, whose coordinates begin and end with `ends`.
-    fn figure_of_lines(
-        &self,
-        lines: Vec<Line>,
-        (dimension, ends): (&Dimension, (f64, f64)),
-        label: impl Into<String>,
-    ) -> Figure {
-        let range = lines.iter().map(Line::range);
-        let (low, high) = range.fold((f64::INFINITY, f64::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let left_out = lines.iter().map(|line| line.left_out).sum();
-        let x = Axis { dates: dimension.dates, ..Axis::new(safe_label(dimension), ends.0, ends.1) };
-        let x = if ends.0 > ends.1 { x } else { x.widened() };
-        self.finish((x, Axis::new(label, low, high).widened()), Body::Lines(lines), left_out)
-    }
-
     fn image(
         &self,
         numbers: &Numbers,
@@ -339,32 +275,6 @@ impl<'a> Subject<'a> {
         names.map(|name| Ok((*name, Numbers::new(self.array.element(), Some(name))?))).collect()
     }
 
-    fn lines_of_fields(
-        &self,
-        fields: &[(&str, Numbers)],
-        along: &SelectedAxis,
-        room: usize,
-    ) -> Result<Figure> {
-        if fields.len() as u64 > LINES {
-            return Err(Error::usage("field", format!("can be given at most {LINES} times")));
-        }
-        let dimension = of_dimension(self.thing, along);
-        let ends = (dimension.at(along, 0), dimension.at(along, bound::left(along.count, 1)));
-        let mut lines: Vec<Line> =
-            fields.iter().map(|(name, _)| Line::new(look::safe(name).into_owned(), ends, room)).collect();
-        let mut start = 0u64;
-        self.for_each_row(fields, &mut |columns| {
-            for (line, values) in lines.iter_mut().zip(columns) {
-                for (index, &value) in (start..).zip(values) {
-                    line.add(dimension.at(along, index), value);
-                }
-            }
-            start = bound::sum(start, columns.first().map_or(0, Vec::len) as u64);
-        })?;
-        let figure = self.figure_of_lines(lines, (&dimension, ends), "");
-        Ok(Figure { title: self.plain_title(), ..figure })
-    }
-
     /// Calls `visit` with the numbers of each field of some records at a time.
     fn for_each_row(&self, fields: &[(&str, Numbers)], visit: &mut dyn FnMut(&[Vec<f64>])) -> Result<()> {
         let mut columns: Vec<Vec<f64>> = vec![Vec::new(); fields.len()];
@@ -376,171 +286,6 @@ impl<'a> Subject<'a> {
             visit(&columns);
             Ok(())
         })
-    }
-
-    fn scatter_of_fields(&self, fields: &[(&str, Numbers)], room: (usize, usize)) -> Result<Figure> {
-        let labels: Vec<String> = fields.iter().map(|(name, _)| look::safe(name).into_owned()).collect();
-        let figure = cloud(&labels, room, &mut |visit| {
-            self.for_each_row(fields, &mut |columns| {
-                let third = columns.get(2);
-                if let [x, y, ..] = columns {
-                    for (at, (&x, &y)) in x.iter().zip(y).enumerate() {
-                        visit((x, y), third.and_then(|third| third.get(at)).copied().unwrap_or(0.0));
-                    }
-                }
-            })
-        })?;
-        Ok(self.finish_cloud(figure, self.plain_title()))
-    }
-
-    fn scatter(
-        &self,
-        numbers: &Numbers,
-        (_, columns): (&SelectedAxis, &SelectedAxis),
-        room: (usize, usize),
-    ) -> Result<Figure> {
-        let units = self.thing.variable().and_then(|variable| variable.units.as_deref());
-        let units = units.map(|units| format!(" ({})", look::safe(units))).unwrap_or_default();
-        let count = bound::addressable(columns.count);
-        let labels: Vec<String> =
-            ["x", "y", "z"].iter().take(count).map(|name| format!("{name}{units}")).collect();
-        let figure = cloud(&labels, room, &mut |visit| {
-            // A piece may end inside a point.
-            let mut point: Vec<f64> = Vec::new();
-            self.for_each(numbers, &mut |values| {
-                for &value in values {
-                    point.push(value);
-                    if let (true, [x, y, rest @ ..]) = (point.len() == count, point.as_slice()) {
-                        visit((*x, *y), rest.first().copied().unwrap_or(0.0));
-                        point.clear();
-                    }
-                }
-            })
-        })?;
-        Ok(self.finish_cloud(figure, self.title()))
-    }
-
-    fn finish_cloud(&self, (x, y, body): (Axis, Axis, Body), title: String) -> Figure {
-        let left_out = match &body {
-            Body::Points { cloud, .. } => cloud.left_out,
-            _ => 0,
-        };
-        let figure = self.finish((x, y), body, left_out);
-        let note = figure.note.replace("value", "point");
-        Figure { title, note, ..figure }
-    }
-
-    /// Returns which of the three dimensions of this part is that of red, green and blue; `None` if none is.
-    pub(crate) fn place_of_colours(&self) -> Option<usize> {
-        let axes = self.selection.axes();
-        let [_, _, last] = axes.as_slice() else { return None };
-        let named = colours(self.thing, self.array.shape());
-        let named = axes.iter().position(|axis| Some(axis.dimension) == named && axis.count > 2);
-        named.or_else(|| (3..=4).contains(&last.count).then_some(2))
-    }
-
-    /// Returns the palette of an image, if it has one of 8-bit colours.
-    fn palette(&self) -> Option<Vec<[f64; 3]>> {
-        let variable = self.thing.variable()?;
-        let palette = variable.coordinates.iter().find(|other| other.role == Role::Palette)?;
-        let array = self.thing.file().array(&palette.path).ok()?;
-        let &[count @ 1..=65_536, 3] = array.shape() else { return None };
-        let numbers = Numbers::new(array.element(), None).ok()?;
-        let mut values = Vec::new();
-        numbers.append(&array.bytes(&array.all().ok()?).ok()?, &mut values).ok()?;
-        let colours: Vec<[f64; 3]> = values.as_chunks().0.to_vec();
-        (colours.len() as u64 == count).then_some(colours)
-    }
-
-    /// Returns a picture in the colours of a palette.
-    fn painted(
-        &self,
-        numbers: &Numbers,
-        (down, across): (&SelectedAxis, &SelectedAxis),
-        palette: &[[f64; 3]],
-        room: (usize, usize),
-    ) -> Result<Figure> {
-        let of = (down.count, across.count);
-        let mut means = [0; 3].map(|_| Mean::new(of, fitted(of, room)));
-        self.for_each(numbers, &mut |values| {
-            for (part, mean) in means.iter_mut().enumerate() {
-                let colour = |value: f64| {
-                    let colour = if value >= 0.0 { palette.get(value as usize) } else { None };
-                    colour.and_then(|colour| colour.get(part)).copied().unwrap_or(f64::NAN)
-                };
-                mean.add_all(&values.iter().map(|&value| colour(value)).collect::<Vec<f64>>());
-            }
-        })?;
-        Ok(self.coloured(means, (down, across), 1.0))
-    }
-
-    /// Returns a picture whose colours are red, green and blue parts; a fourth part is left out. `inner` is the number of
-    /// numbers of one part that follow each other.
-    fn photo(
-        &self,
-        numbers: &Numbers,
-        (down, across): (&SelectedAxis, &SelectedAxis),
-        (parts, inner): (u64, u64),
-        room: (usize, usize),
-    ) -> Result<Figure> {
-        let of = (down.count, across.count);
-        let mut means = [0; 3].map(|_| Mean::new(of, fitted(of, room)));
-        let parts = bound::addressable(parts);
-        let (mut at, mut run, mut most) = (0usize, 0u64, 0f64);
-        let mut split: [Vec<f64>; 3] = Default::default();
-        self.for_each(numbers, &mut |values| {
-            for &value in values {
-                if let Some(part) = split.get_mut(at) {
-                    part.push(value);
-                    most = most.max(if value.is_finite() { value } else { 0.0 });
-                }
-                run += 1;
-                if run == inner {
-                    (run, at) = (0, if at + 1 == parts { 0 } else { at + 1 });
-                }
-            }
-            for (mean, values) in means.iter_mut().zip(&mut split) {
-                mean.add_all(values);
-                values.clear();
-            }
-        })?;
-        // Bytes and words go to their largest number, and other numbers to 1 or to 255.
-        let whole = match self.array.element() {
-            ElementType::UInt(2) => 65_535.0,
-            ElementType::UInt(1) => 255.0,
-            _ if most <= 1.0 => 1.0,
-            _ => 255.0,
-        };
-        Ok(self.coloured(means, (down, across), 255.0 / whole))
-    }
-
-    fn coloured(
-        &self,
-        means: [Mean; 3],
-        (down, across): (&SelectedAxis, &SelectedAxis),
-        scale: f64,
-    ) -> Figure {
-        let [red, green, blue] = means.map(Mean::finish);
-        let part = |value: f64| (value * scale).round().clamp(0.0, 255.0) as u8;
-        let parts = red.values.iter().zip(&green.values).zip(&blue.values);
-        let colours =
-            parts.map(
-                |((red, green), blue)| {
-                    if red.is_nan() { palette::NOTHING } else { [part(*red), part(*green), part(*blue)] }
-                },
-            );
-        let pixels = Pixels { width: red.columns, colours: colours.collect() };
-        let left_out = red.left_out;
-        let axis = |axis: &SelectedAxis| {
-            let dimension = of_dimension(self.thing, axis);
-            let label = if matches!(dimension.label.as_str(), "height" | "width") {
-                String::new()
-            } else {
-                safe_label(&dimension)
-            };
-            Axis::new(label, axis.first as f64, axis.first as f64 + axis.step as f64 * axis.count as f64)
-        };
-        self.finish((axis(across), axis(down)), Body::Picture { pixels, left_out }, left_out)
     }
 
     fn histogram(&self, numbers: &Numbers, asked: Option<usize>, room: usize) -> Result<Figure> {
@@ -561,54 +306,6 @@ impl<'a> Subject<'a> {
         let y = Axis::new("count", 0.0, bars.most().max(1) as f64);
         Ok(self.finish((x, y), Body::Bars(bars), statistics.left_out))
     }
-}
-
-/// Goes through points: their x and y, and a third number.
-type Points<'v> = &'v mut dyn FnMut(&mut dyn FnMut((f64, f64), f64)) -> Result<()>;
-
-/// Returns the axes and the points of a scatter plot, for which all points are visited twice.
-fn cloud(labels: &[String], room: (usize, usize), points: Points<'_>) -> Result<(Axis, Axis, Body)> {
-    let none = (f64::INFINITY, f64::NEG_INFINITY);
-    let (mut x, mut y) = (none, none);
-    points(&mut |(px, py), value| {
-        if px.is_finite() && py.is_finite() && value.is_finite() {
-            x = (x.0.min(px), x.1.max(px));
-            y = (y.0.min(py), y.1.max(py));
-        }
-    })?;
-    let label = |at: usize| labels.get(at).cloned().unwrap_or_default();
-    let (x, y) = (Axis::new(label(0), x.0, x.1).widened(), Axis::new(label(1), y.0, y.1).widened());
-    // Two places for each column and row, so that points that are not at one place stay apart.
-    let (columns, rows) = (bound::product(room.0, 2), bound::product(room.1, 2));
-    let mut cloud = Cloud::new((x.low, x.high), (y.low, y.high), (columns, rows));
-    points(&mut |point, value| cloud.add(point, value))?;
-    let (low, high) = cloud.range();
-    let values = labels.get(2).map(|label| Axis::new(label.clone(), low, high).widened());
-    Ok((x, y, Body::Points { cloud, values }))
-}
-
-/// Returns the dimension of red, green and blue among the last three of an array.
-fn colours(thing: &Thing, shape: &[u64]) -> Option<usize> {
-    let [.., first, second, third] = shape else { return None };
-    let start = bound::left(shape.len(), 3);
-    let dimensions = thing.variable().map(|variable| variable.dimensions.as_slice()).unwrap_or_default();
-    let name =
-        |at: usize| dimensions.get(at).and_then(|one| one.name.as_deref()).map(str::to_ascii_lowercase);
-    let lengths = [(start, first), (bound::sum(start, 1), second), (bound::sum(start, 2), third)];
-    let few = |length: u64| (3..=4).contains(&length);
-    let words = ["colour", "color", "rgb", "rgba", "channel", "band"];
-    // Channels and bands that are not the last dimension are images of their own.
-    let named = lengths.into_iter().rev().find(|(at, length)| {
-        let words = if *at == bound::sum(start, 2) { &words[..] } else { &words[..2] };
-        few(**length) && name(*at).is_some_and(|name| words.iter().any(|word| name.starts_with(word)))
-    });
-    if let Some((at, _)) = named {
-        return Some(at);
-    }
-    // Three bytes for each of many points of a grid are nothing else.
-    let bytes = thing.array().is_ok_and(|array| *array.element() == ElementType::UInt(1));
-    let last = bound::sum(start, 2);
-    (few(*third) && bytes && *first >= 16 && *second >= 16 && name(last).is_none()).then_some(last)
 }
 
 /// Describes the first indices of this many dimensions, by their names if they have some.

@@ -7,7 +7,9 @@ mod chunks;
 mod clashes;
 mod flips;
 mod groups;
+mod orphans;
 mod reach;
+mod root;
 mod strays;
 
 pub(crate) use self::causes::round_length;
@@ -15,16 +17,14 @@ pub(crate) use self::causes::round_length;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hdf5_pure::structure::{
-    BtreeK, Carved, Carver, FoundMessage, Link, MessageType, Rest, SIGNATURE, Sizes, Superblock, Target,
-};
-use hdf5_pure::{Address, Name};
+use hdf5_pure::Address;
+use hdf5_pure::structure::{BtreeK, Carved, Carver, Link, Rest, SIGNATURE, Sizes, Superblock};
 use sciformats_core::storage::Patch;
 use sciformats_core::{Error, ReadAt, Result, bound};
 
 use self::causes::is_text;
 use self::clashes::Clashes;
-use self::reach::{Tree, is_group};
+use self::reach::Tree;
 use crate::laid::Laid;
 use crate::map::{Map, Part};
 use crate::report::{Action, Confidence, ObjectReport, Report, State};
@@ -303,292 +303,6 @@ impl Work {
         self.open()
     }
 
-    /// Finds the root group, and everything to which its links lead.
-    fn find_root(&mut self) -> Result<()> {
-        self.rootless = self.superblock.is_none();
-        let told = self.superblock.as_ref().and_then(Superblock::root);
-        if let Some(root) = told {
-            self.root = root.0;
-            self.drop_lost_parts(root.0)?;
-            let walked = self.tree.walk(&self.carver, root.0, "/");
-            if walked && self.is_root(root.0) {
-                return self.repair_headers();
-            }
-            // A changed address leads to another object, or to bytes that look like one.
-            self.tree = Tree::default();
-        }
-        if let Some(Superblock { rest: Rest::Old { root: entry, .. }, .. }) = &self.superblock
-            && let hdf5_pure::structure::Cache::Group { btree: Some(btree), heap: Some(heap) } = entry.cache
-        {
-            return self.root_of(btree, heap);
-        }
-        if let Some((root, reason, confidence)) = self.guess_root() {
-            self.root = root;
-            self.act("lay a superblock over the file", 0, reason, confidence);
-            self.rootless = true;
-            self.tree.walk(&self.carver, root, "/");
-            return self.repair_headers();
-        }
-        self.root = self.next;
-        let messages = self.carver.group_messages(&[])?;
-        let start = Address(bound::sum(self.next, 64));
-        let patches = self.carver.object(Address(self.next), &messages, start)?;
-        self.lay(patches);
-        self.rootless = true;
-        let reason = "no header of a root group is left".to_owned();
-        self.mended.insert(self.root, Some(reason.clone()));
-        self.act("make a superblock and an empty root group", 0, reason, Confidence::Speculative);
-        self.tree.walk(&self.carver, self.root, "/");
-        Ok(())
-    }
-
-    /// Returns whether an object that was reached is a group, and not another one than that whose B-tree and heap the superblock names.
-    fn is_root(&self, at: u64) -> bool {
-        let Some(node) = self.tree.nodes.get(&at).filter(|node| node.is_group()) else { return false };
-        let Some(Superblock { rest: Rest::Old { root: entry, .. }, .. }) = &self.superblock else {
-            return true;
-        };
-        let hdf5_pure::structure::Cache::Group { btree: Some(btree), heap: Some(heap) } = entry.cache else {
-            return true;
-        };
-        let mut tables = node.header.messages.iter().filter_map(|message| self.carver.symbol_table(message));
-        tables.next().is_none_or(|table| table == (btree, heap) || self.header_of(btree, heap).is_none())
-    }
-
-    /// Returns the address of the header that names this B-tree and this heap.
-    fn header_of(&self, btree: Address, heap: Address) -> Option<u64> {
-        self.addresses("object header").find(|at| {
-            let header = self.carver.header(Address(*at)).ok();
-            let messages = header.map(|header| header.messages).unwrap_or_default();
-            messages.iter().find_map(|message| self.carver.symbol_table(message)) == Some((btree, heap))
-        })
-    }
-
-    /// Takes the group as the root whose B-tree and heap the superblock names: the one whose header says so too, or a new one.
-    fn root_of(&mut self, btree: Address, heap: Address) -> Result<()> {
-        self.rootless = true;
-        let reason = "the superblock names the B-tree and the heap of the root group".to_owned();
-        match self.header_of(btree, heap) {
-            Some(root) => {
-                self.root = root;
-                self.act("lay a superblock over the file", root, reason, Confidence::High);
-            }
-            None => {
-                self.root = self.next;
-                let message = self.carver.symbol_table_message(btree, heap)?;
-                let end = Address(bound::sum(self.next, 64));
-                let patches = self.carver.object(Address(self.next), &[message], end)?;
-                self.lay(patches);
-                let why = "attributes of the root group may be lost with its header".to_owned();
-                self.mended.insert(self.root, Some(why));
-                self.act("make the header of the root group", 0, reason, Confidence::High);
-            }
-        }
-        self.tree.walk(&self.carver, self.root, "/");
-        self.repair_headers()
-    }
-
-    /// Returns the group that is most likely the root of a file without a superblock.
-    fn guess_root(&self) -> Option<(u64, String, Confidence)> {
-        let mut groups = Vec::new();
-        let mut children = BTreeSet::new();
-        for at in self.addresses("object header") {
-            let Ok(header) = self.carver.header(Address(at)) else { continue };
-            if !is_group(&header) {
-                continue;
-            }
-            let mut tree = Tree::default();
-            tree.walk(&self.carver, at, "/");
-            children.extend(tree.nodes.keys().copied().filter(|&child| child != at));
-            groups.push((at, tree.nodes.len(), header.version));
-        }
-        groups.retain(|(at, ..)| !children.contains(at));
-        let most = groups.iter().map(|&(_, objects, _)| objects).max()?;
-        let mut best = groups.iter().filter(|&&(_, objects, _)| objects == most);
-        let (&(root, ..), other) = (best.next()?, best.next());
-        // Several groups that are alike, or a group without a member, are no evidence.
-        if other.is_some() || most < 2 && groups.len() > 1 {
-            return None;
-        }
-        let alone = groups.len() == 1;
-        let confidence = if alone { Confidence::Medium } else { Confidence::Speculative };
-        let reason = format!(
-            "the group at {root} is in no other group, and {most} objects are reached from it, which is the largest number"
-        );
-        Some((root, reason, confidence))
-    }
-
-    /// Leaves the parts of a header out that cannot be read, so that the other parts can.
-    fn drop_lost_parts(&mut self, at: u64) -> Result<()> {
-        let Ok(header) = self.carver.header(Address(at)) else { return Ok(()) };
-        if header.lost.is_empty() || header.messages.is_empty() {
-            return Ok(());
-        }
-        let reason = header.lost.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        let patches = self.carver.object(Address(at), &header.messages, Address(self.next))?;
-        self.lay(patches);
-        self.mended.insert(at, Some(format!("a part of the header is lost: {reason}")));
-        self.act("leave out the lost part of an object header", at, reason, Confidence::High);
-        Ok(())
-    }
-
-    /// Does the same for all objects that are known, and follows the links that this brings.
-    fn repair_headers(&mut self) -> Result<()> {
-        let broken: Vec<u64> = self
-            .tree
-            .nodes
-            .iter()
-            .filter(|(_, node)| !node.header.lost.is_empty())
-            .map(|(&at, _)| at)
-            .collect();
-        for at in broken {
-            self.drop_lost_parts(at)?;
-            let is_group = self.tree.nodes.get(&at).is_some_and(reach::Node::is_group);
-            if !is_group {
-                continue;
-            }
-            let Ok(all) = self.carver.links(Address(at)) else { continue };
-            let links: Vec<Link> = all.into_iter().flatten().collect();
-            self.tree.adopt(&self.carver, at, links);
-            if let Some(node) = self.tree.nodes.get_mut(&at) {
-                node.broken = Some("a part of the header is lost".into());
-            }
-        }
-        Ok(())
-    }
-
-    /// Notes which bytes belong to the objects that are known.
-    fn note_reached(&mut self) {
-        for (&at, node) in &self.tree.nodes {
-            let (parts, _) = self.carver.extents_of(Address(at));
-            let blocks = node.header.blocks.iter().map(|&(start, len)| (start, len, false));
-            for (start, len, elements) in parts.into_iter().chain(blocks) {
-                self.reached.insert(start, (bound::sum(start, len), elements));
-            }
-        }
-        if let Some(superblock) = &self.superblock {
-            let len = if superblock.version < 2 { 96 } else { 48 };
-            self.reached.insert(self.base, (bound::sum(self.base, len), false));
-        }
-    }
-
-    /// Returns whether an address lies in something that belongs to a known object.
-    fn is_reached(&self, address: u64) -> bool {
-        let offset = self.carver.offset(Address(address));
-        self.reached.range(..=offset).next_back().is_some_and(|(_, (end, _))| offset < *end)
-    }
-
-    /// Returns objects to which nothing leads, and which no other such object leads to.
-    fn orphans(&mut self) -> Vec<(u64, String)> {
-        let mut found = Vec::new();
-        let candidates: Vec<u64> = self
-            .addresses("object header")
-            .filter(|at| !self.tree.nodes.contains_key(at) && !self.is_reached(*at))
-            .collect();
-        let mut trees = BTreeMap::new();
-        let mut children = BTreeSet::new();
-        for &at in &candidates {
-            let Ok(header) = self.carver.header(Address(at)) else { continue };
-            let is_object = is_group(&header)
-                || header.has(MessageType::Layout) && header.has(MessageType::Datatype)
-                || header.has(MessageType::Datatype) && header.messages.len() <= 3;
-            if !is_object {
-                continue;
-            }
-            let mut tree = Tree::default();
-            tree.walk(&self.carver, at, "/");
-            children.extend(tree.nodes.keys().copied().filter(|&child| child != at));
-            trees.insert(at, tree);
-        }
-        let made = std::mem::take(&mut self.made);
-        children.extend(made.iter().flat_map(|(_, links)| links).filter_map(|link| match link.target {
-            Target::Hard(target) => Some(target.0),
-            _ => None,
-        }));
-        for (heap, links) in made {
-            if let Err(error) = self.make_group(heap, &links, &mut found) {
-                self.act("leave out a group", heap, error.to_string(), Confidence::High);
-            }
-        }
-        let roots: Vec<u64> = trees.keys().copied().filter(|at| !children.contains(at)).collect();
-        // Groups that contain each other have no root; the first of them is as good as any.
-        for at in roots.into_iter().chain(trees.into_keys()) {
-            if self.tree.nodes.contains_key(&at) {
-                continue;
-            }
-            let path = format!("/lost+found/{at:#x}");
-            if self.tree.walk(&self.carver, at, &path) {
-                let reason = "nothing leads to this object".to_owned();
-                let checked = self.carved.iter().any(|carved| carved.address.0 == at && carved.checked);
-                let confidence = if checked { Confidence::High } else { Confidence::Medium };
-                self.act("link an object below /lost+found", at, reason, confidence);
-                found.push((at, path));
-            }
-        }
-        found
-    }
-
-    /// Makes a group of the links that were found with their names and without their group.
-    fn make_group(&mut self, heap: u64, links: &[Link], found: &mut Vec<(u64, String)>) -> Result<()> {
-        let at = self.next;
-        let messages = self.carver.group_messages(links)?;
-        let patches = self.carver.object(Address(at), &messages, Address(bound::sum(at, 64)))?;
-        self.lay(patches);
-        let path = format!("/lost+found/{heap:#x}");
-        let reason = format!(
-            "{} names of symbol table nodes that nothing leads to are in the heap at {heap}, whose group is lost",
-            links.len()
-        );
-        self.mended.insert(at, None);
-        self.act("make a group", heap, reason, Confidence::Medium);
-        self.tree.walk(&self.carver, at, &path);
-        found.push((at, path));
-        Ok(())
-    }
-
-    /// Writes the links of groups anew that lead to nothing, or to more than before.
-    fn rewrite_groups(&mut self, orphans: &[(u64, String)]) -> Result<()> {
-        let dead: BTreeSet<u64> = self.tree.lost.iter().map(|&(_, at, _)| at).collect();
-        let mut extra = None;
-        if !orphans.is_empty() {
-            let links: Vec<Link> = orphans
-                .iter()
-                .map(|(at, path)| link(path.rsplit('/').next().unwrap_or_default(), *at))
-                .collect();
-            let at = self.next;
-            let messages = self.carver.group_messages(&links)?;
-            let patches = self.carver.object(Address(at), &messages, Address(bound::sum(at, 64)))?;
-            self.lay(patches);
-            extra = Some(link("lost+found", at));
-        }
-        let groups: Vec<u64> = self
-            .tree
-            .nodes
-            .iter()
-            .filter(|(_, node)| node.is_group() && (node.broken.is_some() || node.has_dead))
-            .map(|(&at, _)| at)
-            .chain(extra.is_some().then_some(self.root))
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect();
-        for at in groups {
-            let Some(node) = self.tree.nodes.get(&at) else { continue };
-            let mut links = node.links.clone();
-            links.retain(|link| !matches!(link.target, Target::Hard(target) if dead.contains(&target.0)));
-            if at == self.root {
-                links.retain(|known| extra.as_ref().is_none_or(|extra| known.name != extra.name));
-                links.extend(extra.clone());
-            }
-            let of_links =
-                [MessageType::SymbolTable, MessageType::LinkInfo, MessageType::Link, MessageType::GroupInfo];
-            let mut messages: Vec<FoundMessage> = self.carver.group_messages(&links)?;
-            messages.extend(node.header.messages.iter().filter(|m| !of_links.contains(&m.kind)).cloned());
-            let patches = self.carver.object(Address(at), &messages, Address(self.next))?;
-            self.lay(patches);
-        }
-        Ok(())
-    }
-
     fn map(&mut self) -> Map {
         self.note_reached();
         let size = self.source.size();
@@ -622,10 +336,6 @@ impl Work {
             reasons: vec![why.clone()],
         })
     }
-}
-
-fn link(name: &str, at: u64) -> Link {
-    Link { name: Name::from(name), creation_order: None, utf8: true, target: Target::Hard(Address(at)) }
 }
 
 /// Returns whether a structure may begin with these bytes.

@@ -13,6 +13,8 @@
 //!
 //! A dimension has the name that the source gives it. Others are called `dim_N` after their length.
 
+mod attributes;
+mod elements;
 mod frames;
 mod kind;
 mod names;
@@ -21,12 +23,12 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use sciformats::hdf5_pure::ObjectId;
 use sciformats::walk::{Found, breadth_first};
-use sciformats::{AttributeValue, Datum, Decoder, ElementType, Error, Format, Object, Result, Slab, Value};
+use sciformats::{ElementType, Format, Object, Result, Value};
 
+use self::attributes::{attributes, attributes_of, describe, told};
 use self::frames::Frames;
-use self::kind::{Kind, NO_TIME, half, text};
+use self::kind::{Kind, half};
 use self::names::{Names, Side};
 use super::{DimensionId, NetCdf};
 use crate::convention::Meaning;
@@ -34,27 +36,10 @@ use crate::dataset::Dataset;
 use crate::decoding::Decoding;
 use crate::table::{Column, Table};
 use crate::time::Calendar;
-use crate::values::Values;
 use crate::variable::Variable;
-
-/// The number of elements that are copied at once.
-const AT_ONCE: u64 = 1 << 20;
 
 /// Why a text is left out.
 const NUL: &str = "is left out: it holds a text with a NUL, which netCDF takes for its end";
-
-/// Attributes that belong to the way in which netCDF stores its files.
-const OWN: [&str; 9] = [
-    "CLASS",
-    "NAME",
-    "DIMENSION_LIST",
-    "REFERENCE_LIST",
-    "DIMENSION_LABELS",
-    "_FillValue",
-    "_NCProperties",
-    "_Netcdf4Dimid",
-    "_Netcdf4Coordinates",
-];
 
 /// The plan of a netCDF-4 file with the contents of another file.
 ///
@@ -271,7 +256,7 @@ impl NetCdfCopy {
         attributes.extend(text("long_name", &variable.long_name));
         attributes.extend(text("standard_name", &variable.standard_name));
         attributes.extend(text("units", &variable.units).filter(|_| time.is_none()));
-        if let Ok(others) = self::attributes_of(&variable, &mut self.losses) {
+        if let Ok(others) = attributes_of(&variable, &mut self.losses) {
             attributes.extend(others);
         }
         let mut element = variable.element();
@@ -420,15 +405,6 @@ impl NetCdfCopy {
     }
 }
 
-/// Texts that netCDF does not have.
-#[derive(Clone, Copy, Debug, Default)]
-struct Texts {
-    /// Some contain a NUL.
-    nul: bool,
-    /// Some are not UTF-8.
-    other: bool,
-}
-
 /// What several variables of one object have in common.
 struct Of<'a> {
     path: &'a str,
@@ -436,247 +412,4 @@ struct Of<'a> {
     sides: Vec<Side>,
     attributes: Vec<(String, Told)>,
     time: Option<Calendar>,
-}
-
-/// Adds the attributes that say what integers stand for.
-fn describe(element: &ElementType, attributes: &mut Vec<(String, Told)>) {
-    match element {
-        ElementType::Bool => attributes.push(("dtype".into(), Told::Text("bool".into()))),
-        ElementType::Enum { members, .. } => {
-            let words = members.iter().map(|(name, _)| name.shown().replace([' ', '\t', '\n'], "_"));
-            attributes
-                .push(("flag_values".into(), Told::Own(members.iter().map(|(_, value)| *value).collect())));
-            attributes.push(("flag_meanings".into(), Told::Text(words.collect::<Vec<_>>().join(" "))));
-        }
-        _ => {}
-    }
-}
-
-impl Planned {
-    fn shape(&self) -> Vec<u64> {
-        self.dimensions.iter().map(|side| side.length).collect()
-    }
-
-    /// Copies the elements.
-    fn fill(&self, file: &mut NetCdf, id: ObjectId) -> Result<()> {
-        match &self.origin {
-            Origin::Frames(frames) => frames.fill(file, (id, self.kind, &self.shape())),
-            _ => self.pieces(&mut |place, values, part| self.put(file, (id, place), values, part)),
-        }
-    }
-
-    /// Passes the elements of a variable or a column to `take`, with their places.
-    fn pieces(&self, take: &mut dyn FnMut(&Slab, Values, As) -> Result<()>) -> Result<()> {
-        let shape = self.shape();
-        let whole = Slab::all(&shape)?;
-        match &self.origin {
-            Origin::Variable(variable, part) => {
-                let rank = variable.dimensions.len();
-                let own = Slab::all(&variable.shape())?;
-                let each = shape
-                    .get(rank..)
-                    .unwrap_or_default()
-                    .iter()
-                    .try_fold(1u64, |all, &side| all.checked_mul(side));
-                for piece in own.pieces((AT_ONCE / each.unwrap_or(1).max(1)).max(1)) {
-                    let mut ranges = piece.ranges().to_vec();
-                    ranges.extend(whole.ranges().iter().skip(rank));
-                    take(&Slab::new(&shape, ranges)?, variable.read_slab(&piece)?, *part)?;
-                }
-            }
-            Origin::Column(column, part) => {
-                let rows = shape.first().copied().unwrap_or(1).max(1);
-                let each = (whole.len() / rows).max(1);
-                for piece in whole.pieces_along(0, (AT_ONCE / each).max(1)) {
-                    let Some(range) = piece.ranges().first() else { continue };
-                    take(&piece, column.read(range.start, range.count)?, *part)?;
-                }
-            }
-            Origin::Frames(_) => {}
-        }
-        Ok(())
-    }
-
-    /// Finds out which texts there are that netCDF does not have. What cannot be read is an error of writing.
-    fn texts(&self) -> Texts {
-        let mut found = Texts::default();
-        if self.kind != Kind::Text {
-            return found;
-        }
-        let _ = self.pieces(&mut |_, values, _| {
-            let (mut element, bytes) = values.into_canonical()?;
-            while let ElementType::Array { element: inner, .. } = element {
-                element = *inner;
-            }
-            for datum in Decoder::new(&element, &bytes) {
-                if let Datum::Text(text) = datum? {
-                    found.nul |= text.contains(&0);
-                    found.other |= std::str::from_utf8(text).is_err();
-                }
-            }
-            Ok(())
-        });
-        found
-    }
-
-    fn put(&self, file: &mut NetCdf, place: (ObjectId, &Slab), values: Values, part: As) -> Result<()> {
-        if let (As::Time(calendar), Values::Times(times)) = (part, &values) {
-            let micro = |time: &Option<crate::time::DateTime>| match time {
-                None => Ok(NO_TIME),
-                Some(time) => i64::try_from(time.nanoseconds(calendar).div_euclid(1000))
-                    .map_err(|_| Error::unsupported(format!("the date {time} in microseconds"))),
-            };
-            let numbers = times.iter().map(micro).collect::<Result<Vec<i64>>>()?;
-            return file.put(place.0, place.1, &numbers);
-        }
-        let (mut element, bytes) = values.into_canonical()?;
-        while let ElementType::Array { element: inner, .. } = element {
-            element = *inner;
-        }
-        match half(&element, &bytes, part == As::Imaginary) {
-            Some((element, bytes)) => self.kind.put(file, place, (&element, &bytes)),
-            None => self.kind.put(file, place, (&element, &bytes)),
-        }
-    }
-}
-
-/// Returns the attributes of the array of a variable, except those that its description contains or that its decoding has used.
-fn attributes_of(variable: &Variable, losses: &mut Vec<(String, String)>) -> Result<Vec<(String, Told)>> {
-    /// How stored numbers become values.
-    const USED: [&str; 7] =
-        ["scale_factor", "add_offset", "missing_value", "valid_min", "valid_max", "valid_range", "_Unsigned"];
-    /// What has the type of the variable.
-    const OWN_TYPE: [&str; 6] =
-        ["missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks"];
-    let time = matches!(variable.decoding, Decoding::Time { .. } | Decoding::SecondsAndMicroseconds);
-    let whole = matches!(variable.element(), ElementType::Int(_) | ElementType::UInt(_));
-    let named = variable.has_names();
-    let said = |name: &str| match name {
-        "units" | "unit" | "Units" | "Unit" => variable.units.is_some() || time,
-        "long_name" => variable.long_name.is_some(),
-        "standard_name" => variable.standard_name.is_some(),
-        "calendar" => time,
-        _ if dimension_list(name) => named,
-        name => USED.contains(&name) && !variable.is_stored(),
-    };
-    let data = Dataset::new(std::sync::Arc::clone(variable.node().file()));
-    let mut all = attributes(&data, variable.path(), losses)?;
-    all.retain(|(name, _)| !said(name));
-    for (name, told) in &mut all {
-        if let Told::Whole(numbers) = told
-            && whole
-            && OWN_TYPE.contains(&name.as_str())
-        {
-            *told = Told::Own(numbers.iter().map(|&number| number.into()).collect());
-        }
-    }
-    Ok(all)
-}
-
-/// Returns whether an attribute contains the names of dimensions, which the variable has then.
-fn dimension_list(name: &str) -> bool {
-    #[cfg(feature = "blosc2")]
-    if crate::metalayer::DIMENSIONS.contains(&name) {
-        return true;
-    }
-    let _ = name;
-    false
-}
-
-/// Returns the attributes of an object as far as netCDF can have them.
-fn attributes(data: &Dataset, path: &str, losses: &mut Vec<(String, String)>) -> Result<Vec<(String, Told)>> {
-    let node = data.node(path)?;
-    let mut all = Vec::new();
-    for attribute in data.file().source().attributes(node.id())? {
-        let attribute = attribute?;
-        let name = attribute.name.shown().into_owned();
-        // How Blosc2 divides an array into blocks is of no use to others.
-        if OWN.contains(&name.as_str()) || name.starts_with("meta:") {
-            continue;
-        }
-        #[cfg(feature = "blosc2")]
-        if let Some(inner) = name.strip_prefix(crate::metalayer::PREFIX) {
-            let value = attribute.value.as_ref().ok().and_then(|value| value.data.as_ref().ok());
-            let told = value.and_then(|bytes| crate::metalayer::attribute(bytes)).as_ref().and_then(said);
-            // What is neither a number nor a text is told as JSON.
-            let json = || data.file().source().attribute_json(node.id(), &attribute).map(Told::Text);
-            if let Some(told) = told.or_else(json) {
-                all.push((inner.replace('/', "_"), told));
-                continue;
-            }
-        }
-        match attribute.value.ok().as_ref().and_then(said) {
-            Some(told) => all.push((name.replace('/', "_"), told)),
-            None => losses
-                .push((format!("{path}@{name}"), "is a value that an attribute of netCDF cannot be".into())),
-        }
-    }
-    Ok(all)
-}
-
-/// Returns the value of an attribute: numbers, texts, or anything else as JSON.
-fn said(value: &AttributeValue) -> Option<Told> {
-    let shape = value.shape.as_ref()?;
-    let bytes = value.data.as_ref().ok()?;
-    let (mut numbers, mut whole, mut texts) = (Vec::new(), Vec::new(), Vec::new());
-    let mut others = Vec::new();
-    for datum in Decoder::new(&value.element, bytes) {
-        let datum = datum.ok()?;
-        whole.extend(datum.to_i128().and_then(|value| i64::try_from(value).ok()));
-        numbers.extend(datum.to_f64());
-        if value.element == ElementType::Text {
-            texts.push(text(&datum));
-        } else {
-            let mut text = String::new();
-            datum.write_json(&mut text);
-            others.push(text);
-        }
-    }
-    let count = others.len().max(texts.len());
-    match () {
-        () if count == 0 => None,
-        () if whole.len() == count && value.element != ElementType::Bool => Some(Told::Whole(whole)),
-        () if numbers.len() == count && value.element.is_real() => Some(Told::Numbers(numbers)),
-        () if texts.len() == count && shape.is_empty() => texts.pop().map(Told::Text),
-        () if texts.len() == count => Some(Told::Texts(texts)),
-        () if count == 1 => others.pop().map(Told::Text),
-        () => Some(Told::Text(format!("[{}]", others.join(", ")))),
-    }
-}
-
-/// Returns a value of a tree as the value of an attribute; `None` for what has no meaning there.
-fn told(value: &Value) -> Option<Told> {
-    Some(match value {
-        Value::Text(text) => Told::Text(text.clone()),
-        Value::Bool(truth) => Told::Text(truth.to_string()),
-        Value::Integer(digits) => match digits.parse() {
-            Ok(number) => Told::Whole(vec![number]),
-            Err(_) => Told::Text(digits.to_string()),
-        },
-        Value::Float(number) => Told::Numbers(vec![*number]),
-        Value::List(values) if !values.is_empty() => {
-            let each: Option<Vec<Told>> = values.iter().map(told).collect();
-            let mut whole = Vec::new();
-            let (mut numbers, mut texts) = (Vec::new(), Vec::new());
-            for one in each? {
-                match one {
-                    Told::Whole(one) => {
-                        numbers.extend(one.iter().map(|&number| number as f64));
-                        whole.extend(one);
-                    }
-                    Told::Numbers(one) => numbers.extend(one),
-                    Told::Text(one) => texts.push(one),
-                    _ => return Some(Told::Text(value.to_json())),
-                }
-            }
-            match values.len() {
-                count if whole.len() == count => Told::Whole(whole),
-                count if numbers.len() == count => Told::Numbers(numbers),
-                count if texts.len() == count => Told::Texts(texts),
-                _ => Told::Text(value.to_json()),
-            }
-        }
-        Value::Null | Value::Bytes(_) => return None,
-        Value::List(_) | Value::Record(_) | Value::Complex(..) => Told::Text(value.to_json()),
-    })
 }

@@ -103,14 +103,14 @@ struct Copy<'a> {
     /// The width of addresses in the file that is edited.
     offsets: u8,
     /// The new id of each object.
-    objects: HashMap<Key, ObjectId>,
+    pub(super) objects: HashMap<Key, ObjectId>,
     /// The files from which objects are copied: the first one, and those to which external links lead.
     sources: Vec<File>,
     /// Groups whose members are still to be copied, and their new paths.
     groups: VecDeque<(usize, Group, Name)>,
     /// Datasets and attributes that refer to objects; they are written when all objects exist.
-    arrays: Vec<(usize, ObjectId, Dataset)>,
-    attributes: Vec<(usize, ObjectId, Attribute)>,
+    pub(super) arrays: Vec<(usize, ObjectId, Dataset)>,
+    pub(super) attributes: Vec<(usize, ObjectId, Attribute)>,
 }
 
 impl Copy<'_> {

@@ -1,125 +1,21 @@
 //! Variables: arrays with named dimensions, coordinates, units and decoded values.
 
-use std::ops::ControlFlow;
+mod dimension;
+mod flags;
+mod read;
+
 use std::sync::Arc;
 
-use sciformats::options::Unfolding;
-use sciformats::{ArrayInfo, Decoder, ElementType, Error, Range, Result, Slab};
-use sciformats_core::bound;
-use sciformats_core::storage::zeroed;
+use sciformats::{ArrayInfo, ElementType, Result};
 
-use crate::decoding::{Decoding, Numbers, Order, transposed};
+pub use self::dimension::{Coordinate, Dimension, Role, Spacing};
+pub use self::flags::Flags;
+pub(crate) use self::read::Factors;
+use crate::decoding::{Decoding, Numbers, Order};
 use crate::elsewhere::Elsewhere;
 use crate::node::Node;
 use crate::time::Calendar;
 use crate::values::Values;
-
-/// A dimension of a variable.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Dimension {
-    /// The name; `None` if it has none.
-    pub name: Option<String>,
-    /// Its length.
-    pub length: u64,
-    /// Whether it is unlimited.
-    pub unlimited: bool,
-    /// The path of the array that stands for it, if there is one.
-    pub path: Option<String>,
-    /// Whether that array contains values, which are the coordinates along the dimension.
-    pub has_values: bool,
-    /// Coordinates that are only given by their start and their distance.
-    pub spacing: Option<Spacing>,
-}
-
-/// Coordinates at equal distances.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Spacing {
-    /// The first coordinate.
-    pub start: f64,
-    /// The distance to the next coordinate.
-    pub step: f64,
-    /// The units of both.
-    pub units: Option<String>,
-}
-
-impl Dimension {
-    /// Creates a dimension without a name.
-    pub fn unnamed(length: u64) -> Self {
-        Self { name: None, length, unlimited: false, path: None, has_values: false, spacing: None }
-    }
-}
-
-/// The role of another array for a variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Role {
-    /// The coordinates along one of its dimensions.
-    Dimension,
-    /// A coordinate that does not belong to a single dimension, such as a longitude at each point of a grid.
-    Auxiliary,
-    /// The edges of the cells around its values.
-    Bounds,
-    /// The areas or volumes of its cells.
-    CellMeasure,
-    /// The map projection of its grid.
-    GridMapping,
-    /// Errors, quality flags or counts of its values.
-    Ancillary,
-    /// The uncertainties of its values.
-    Errors,
-    /// The colours that its values stand for.
-    Palette,
-}
-
-/// Another array that describes a variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Coordinate {
-    /// The path of the array.
-    pub path: String,
-    /// Its role for the variable.
-    pub role: Role,
-    /// The dimension of the variable that it belongs to, if there is one.
-    pub dimension: Option<usize>,
-}
-
-/// Values with individual meanings: `flag_values`, `flag_masks` and `flag_meanings` of the CF conventions.
-///
-/// ```
-/// use sciformats_conventions::Flags;
-///
-/// let sky = Flags { values: Some(vec![0, 1]), masks: None, meanings: vec!["clear".into(), "cloudy".into()] };
-/// assert_eq!((sky.label(1), sky.label(7)), ("cloudy".into(), "7".into()));
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flags {
-    /// The values; `None` if each mask is also the value.
-    pub values: Option<Vec<i128>>,
-    /// The relevant bits for each meaning; `None` if all bits are relevant.
-    pub masks: Option<Vec<i128>>,
-    /// The meanings.
-    pub meanings: Vec<String>,
-}
-
-impl Flags {
-    /// Returns the meanings of a value, separated by spaces, or its digits if it has none.
-    pub fn label(&self, value: i128) -> String {
-        let mut held = Vec::new();
-        for (at, meaning) in self.meanings.iter().enumerate() {
-            let mask = self.masks.as_ref().and_then(|masks| masks.get(at)).copied();
-            let expected = self.values.as_ref().and_then(|values| values.get(at)).copied();
-            let holds = match (mask, expected) {
-                (None, None) => false,
-                (None, Some(expected)) => value == expected,
-                (Some(mask), None) => value & mask != 0,
-                (Some(mask), Some(expected)) => value & mask == expected,
-            };
-            if holds {
-                held.push(meaning.as_str());
-            }
-        }
-        if held.is_empty() { value.to_string() } else { held.join(" ") }
-    }
-}
 
 /// An array as its convention defines it.
 ///
@@ -160,38 +56,6 @@ pub struct Variable {
     missing: Option<Arc<[bool]>>,
     elsewhere: Option<Arc<Elsewhere>>,
     factors: Option<Arc<Factors>>,
-}
-
-/// Factors of the values at each place along a dimension, and what is added afterwards.
-#[derive(Debug)]
-pub(crate) struct Factors {
-    pub(crate) axis: usize,
-    pub(crate) each: Vec<f64>,
-    pub(crate) offset: f64,
-}
-
-impl Factors {
-    /// Decodes the elements of a selection.
-    fn apply(&self, element: &ElementType, bytes: &[u8], slab: &Slab) -> Result<Values> {
-        let wrong = || Error::usage("factors", "are not those of the dimension");
-        let range = slab.ranges().get(self.axis).ok_or_else(wrong)?;
-        let mut each = Vec::new();
-        for at in 0..range.count {
-            let place = at.checked_mul(range.step).and_then(|far| far.checked_add(range.start));
-            let place = place.and_then(|place| usize::try_from(place).ok());
-            each.push(*place.and_then(|place| self.each.get(place)).ok_or_else(wrong)?);
-        }
-        // How many elements follow each other with the same factor.
-        let run: u64 = slab.shape().iter().skip(self.axis.saturating_add(1)).product(); // a bound of ranks
-        let run = usize::try_from(run).map_err(|_| wrong())?.max(1);
-        let mut out = Vec::new();
-        let factors = each.iter().flat_map(|factor| std::iter::repeat_n(*factor, run)).cycle();
-        for (datum, factor) in Decoder::new(element, bytes).zip(factors) {
-            let stored = datum?.to_f64().ok_or_else(wrong)?;
-            out.extend((stored * factor + self.offset).to_le_bytes());
-        }
-        Ok(Values::plain(ElementType::F64, out))
-    }
 }
 
 impl Variable {
@@ -480,156 +344,6 @@ impl Variable {
         };
         if values == stored { values } else { format!("{values} ← {stored}") }
     }
-
-    /// Reads all values.
-    ///
-    /// # Errors
-    ///
-    /// As [`read_slab`](Self::read_slab).
-    pub fn read(&self) -> Result<Values> {
-        self.read_slab(&Slab::all(&self.shape())?)
-    }
-
-    /// Reads the values of a selection of [`shape`](Self::shape).
-    ///
-    /// # Errors
-    ///
-    /// An error if the selection has another shape, if the elements cannot be read, or if they exceed the
-    /// memory limit.
-    pub fn read_slab(&self, slab: &Slab) -> Result<Values> {
-        if let Some(bytes) = &self.held {
-            return self.decoding.decode(&self.info.element, bytes.to_vec());
-        }
-        if let Some(elsewhere) = &self.elsewhere {
-            if slab.of() != self.shape() {
-                return Err(other_shape());
-            }
-            return elsewhere.read(slab, &self.decoding);
-        }
-        let stored = self.stored_slab(slab)?;
-        let size = self.info.element.size().unwrap_or(1).max(self.element().size().unwrap_or(1));
-        self.node
-            .file()
-            .limits()
-            .memory("bytes of the elements to read", bound::product(stored.len(), size))?;
-        if let Some(numbers) = self.computed()
-            && bound::product(stored.len(), size) >= PIECEWISE
-        {
-            // Each piece is decoded as soon as it is there, while the next one is read.
-            let one = numbers.element().size().unwrap_or(size);
-            let mut out = zeroed(bound::addressable(bound::product(stored.len(), one)))?;
-            let mut rest = out.as_mut_slice();
-            let file = self.node.file();
-            // How much one call reads is limited by the memory that it takes.
-            let unfolding = Unfolding::new(&file.options().clone().with_unfolded(u64::MAX), file.size());
-            file.go_through(&unfolding, (self.node.id(), &self.info), &stored, &mut |_, bytes| {
-                let (place, after) = std::mem::take(&mut rest)
-                    .split_at_mut_checked(numbers.decoded_size(bytes.len()))
-                    .ok_or_else(|| Error::internal("there are more elements than were selected"))?;
-                rest = after;
-                numbers.decode_to(bytes, place)?;
-                Ok(ControlFlow::Continue(()))
-            })?;
-            return Ok(Values::plain(numbers.element().clone(), out));
-        }
-        let mut bytes = Vec::new();
-        self.node.file().read(self.node.id(), &stored, &mut bytes)?;
-        if let Some(factors) = &self.factors {
-            return factors.apply(&self.info.element, &bytes, &stored);
-        }
-        let values = self.decode(&stored, bytes)?;
-        match &self.missing {
-            Some(missing) => values.without(&marks(missing, &stored)?),
-            None => Ok(values),
-        }
-    }
-
-    /// Reads the stored elements of a selection of [`shape`](Self::shape); `None` if they only become values
-    /// together.
-    pub(crate) fn read_stored(&self, slab: &Slab) -> Result<Option<(ElementType, Vec<u8>)>> {
-        let whole = self.is_whole();
-        if whole || self.order == Order::Reversed || self.decoding.joins_characters() {
-            return Ok(None);
-        }
-        let stored = self.stored_slab(slab)?;
-        let size = bound::product(stored.len(), self.info.element.size().unwrap_or(1));
-        self.node.file().limits().memory("bytes of the elements to read", size)?;
-        let mut bytes = Vec::new();
-        self.node.file().read(self.node.id(), &stored, &mut bytes)?;
-        Ok(Some((self.info.element.clone(), bytes)))
-    }
-
-    /// Reads the values of a selection piece by piece, so that not all of them need to fit in memory. If the
-    /// dimensions are stored in the order of the variable, the pieces are in C order, and the next piece is
-    /// read while `visit` works on the current one.
-    ///
-    /// # Errors
-    ///
-    /// As [`read_slab`](Self::read_slab); an error of `visit` ends the reading.
-    pub fn for_each_piece(
-        &self,
-        slab: &Slab,
-        visit: &mut dyn FnMut(Values) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
-        let whole = self.is_whole();
-        if whole || self.order == Order::Reversed || self.decoding.joins_characters() {
-            return visit(self.read_slab(slab)?).map(drop);
-        }
-        let stored = self.stored_slab(slab)?;
-        self.node.file().for_each_piece((self.node.id(), &self.info), &stored, &mut |_, bytes| {
-            if let Some(numbers) = self.computed() {
-                return visit(Values::plain(numbers.element().clone(), numbers.decode(bytes)?));
-            }
-            visit(self.decoding.decode(&self.info.element, bytes.to_vec())?)
-        })
-    }
-
-    /// Returns the stored elements of a selection.
-    fn stored_slab(&self, slab: &Slab) -> Result<Slab> {
-        if slab.of() != self.shape() {
-            return Err(other_shape());
-        }
-        let shape = self.order.turned(self.info.shape.as_deref().unwrap_or_default());
-        let mut ranges = slab.ranges().to_vec();
-        // The dimensions that the decoding uses, and a dimension of length 1 that was dropped.
-        for &length in shape.iter().skip(ranges.len()) {
-            ranges.push(Range::all(length));
-        }
-        self.order.slab(&shape, &ranges)
-    }
-
-    fn decode(&self, stored: &Slab, bytes: Vec<u8>) -> Result<Values> {
-        let shape = stored.shape();
-        let bytes = match self.order {
-            Order::Same => bytes,
-            Order::Reversed => transposed(&self.info.element, bytes, &shape)?,
-        };
-        if self.decoding.joins_characters() {
-            let length = self.order.turned(&shape).last().copied().unwrap_or(1);
-            return self.decoding.decode_texts(&self.info.element, &bytes, length);
-        }
-        self.decoding.decode(&self.info.element, bytes)
-    }
-}
-
-/// From this number of bytes on, elements are decoded while others are still read.
-const PIECEWISE: u64 = 8 << 20;
-
-fn other_shape() -> Error {
-    Error::usage("selection", "has another shape than the variable")
-}
-
-/// Returns the truth values of a selection of elements.
-fn marks(missing: &[bool], slab: &Slab) -> Result<Vec<bool>> {
-    let mut marks = Vec::new();
-    for run in slab.runs() {
-        for at in 0..run.len {
-            let place = at.checked_mul(run.step).and_then(|far| far.checked_add(run.from));
-            let mark = place.and_then(|place| missing.get(usize::try_from(place).ok()?));
-            marks.push(*mark.ok_or_else(|| Error::usage("mask", "has another shape than its array"))?);
-        }
-    }
-    Ok(marks)
 }
 
 /// The name of an element type in the way of the field: `float32`, `int16`, `complex64`, `string`.

@@ -1,5 +1,9 @@
 //! Expressions, and their values for the rows of a batch.
 
+mod choice;
+mod math;
+mod rewrite;
+
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,11 +13,14 @@ use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array};
 use sciformats_conventions::sciformats::{Error, Result};
 
 use super::cast::{To, cast, text_of};
-use super::from::filtered;
 use super::pattern::Pattern;
 use super::vector::{Value, Vector, mixed, order_of_floats};
 use crate::Comparison;
 use crate::csv::of_arrow;
+
+pub(super) use self::choice::chosen_of;
+use self::choice::{case, coalesced};
+pub(super) use self::math::Math;
 
 /// An expression over the columns of a batch.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,15 +58,6 @@ pub(super) enum Ex {
     Coalesce(Vec<Ex>),
     Cast(Box<Ex>, To, bool),
     Call(Function, Vec<Ex>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Math {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -375,64 +373,6 @@ pub(super) fn compared(
     })
 }
 
-impl Math {
-    fn of(self, left: Vector, right: Vector) -> Result<Vector> {
-        fn zipped<T: Copy, U: Copy, V>(
-            left: &[Option<T>],
-            right: &[Option<U>],
-            of: impl Fn(T, U) -> Result<Option<V>>,
-        ) -> Result<Vec<Option<V>>> {
-            let pairs = left.iter().zip(right).map(|pair| match pair {
-                (Some(left), Some(right)) => of(*left, *right),
-                _ => Ok(None),
-            });
-            pairs.collect()
-        }
-        if let Some(computed) = super::exact::math(self, &left, &right)? {
-            return Ok(computed);
-        }
-        Ok(match (left, right) {
-            (Vector::Null(rows), _) | (_, Vector::Null(rows)) => Vector::Null(rows),
-            (Vector::Int(left), Vector::Int(right)) => {
-                let fits = |value: &i128| (i64::MIN.into()..=u64::MAX.into()).contains(value);
-                let exact = |value: Option<i128>| value.filter(fits).map(Some).ok_or_else(overflow);
-                match self {
-                    Self::Add => Vector::Int(zipped(&left, &right, |l, r| exact(l.checked_add(r)))?),
-                    Self::Subtract => Vector::Int(zipped(&left, &right, |l, r| exact(l.checked_sub(r)))?),
-                    Self::Multiply => Vector::Int(zipped(&left, &right, |l, r| exact(l.checked_mul(r)))?),
-                    // Measurements are divided into fractions; nothing is divided by zero.
-                    Self::Divide => Vector::Float(zipped(&left, &right, |l: i128, r: i128| {
-                        Ok((r != 0).then(|| l as f64 / r as f64))
-                    })?),
-                    Self::Remainder => Vector::Int(zipped(&left, &right, |l: i128, r: i128| {
-                        if r == 0 { Ok(None) } else { Ok(Some(l.checked_rem(r).unwrap_or_default())) }
-                    })?),
-                }
-            }
-            (Vector::Moment(left), right) if matches!(self, Self::Add | Self::Subtract) => {
-                // What is added to a date is a number of seconds.
-                let seconds = right.floats("a number of seconds beside a date")?;
-                let sign = if self == Self::Add { 1.0 } else { -1.0 };
-                Vector::Moment(zipped(&left, &seconds, |moment, seconds: f64| {
-                    Ok(seconds.is_finite().then(|| moment.saturating_add((sign * seconds * 1e9) as i128)))
-                })?)
-            }
-            (left, right) => {
-                let left = left.floats("arithmetic")?;
-                let right = right.floats("arithmetic")?;
-                let of = |l: f64, r: f64| match self {
-                    Self::Add => l + r,
-                    Self::Subtract => l - r,
-                    Self::Multiply => l * r,
-                    Self::Divide => l / r,
-                    Self::Remainder => l % r,
-                };
-                Vector::Float(zipped(&left, &right, |l, r| Ok(Some(of(l, r))))?)
-            }
-        })
-    }
-}
-
 #[allow(clippy::needless_pass_by_value, reason = "the caller has no further use for it")]
 fn among(of: Vector, list: &[Ex], negated: bool, batch: &RecordBatch) -> Result<Vector> {
     let literals: Option<Vec<&Value>> = list
@@ -480,207 +420,4 @@ fn among(of: Vector, list: &[Ex], negated: bool, batch: &RecordBatch) -> Result<
         }
     }
     Ok(Vector::Bool(each(any, |any| Ok(any != negated))?))
-}
-
-/// Rows for which one of several values is chosen. What is not needed for a row is not computed for it, because it may
-/// fail.
-struct Choice {
-    /// The value of each row: which of the results, and the row in it.
-    chosen: Vec<(usize, usize)>,
-    /// The rows that have no value yet, and their places.
-    left: RecordBatch,
-    places: Vec<usize>,
-}
-
-impl Choice {
-    fn new(batch: &RecordBatch) -> Self {
-        let rows = batch.num_rows();
-        Self { chosen: vec![(usize::MAX, 0); rows], left: batch.clone(), places: (0..rows).collect() }
-    }
-
-    /// Chooses a result for the rows of those that are left for which `mask` is true; their numbers in it ascend by one
-    /// if `dense`, and otherwise they are those of the rows.
-    fn choose(&mut self, at: usize, mask: &[bool], dense: bool) -> Result<()> {
-        let mut number = 0;
-        let mut places = Vec::new();
-        for (row, (&place, truth)) in self.places.iter().zip(mask).enumerate() {
-            match (truth, self.chosen.get_mut(place)) {
-                (true, Some(chosen)) => *chosen = (at, if dense { number } else { row }),
-                _ => places.push(place),
-            }
-            number += usize::from(*truth);
-        }
-        if places.len() < self.places.len() {
-            let others: Vec<bool> = mask.iter().map(|truth| !truth).collect();
-            self.left = filtered(&self.left, &others)?;
-            self.places = places;
-        }
-        Ok(())
-    }
-}
-
-/// Chooses the result of the first condition that is true.
-fn case(when: &[(Ex, Ex)], otherwise: &Ex, batch: &RecordBatch) -> Result<Vector> {
-    let mut choice = Choice::new(batch);
-    let mut results = Vec::new();
-    for (at, (condition, result)) in when.iter().enumerate() {
-        let mask = condition.mask(&choice.left)?;
-        results.push(if mask.contains(&false) {
-            result.eval(&filtered(&choice.left, &mask)?)?
-        } else {
-            result.eval(&choice.left)?
-        });
-        choice.choose(at, &mask, true)?;
-    }
-    results.push(otherwise.eval(&choice.left)?);
-    super::exact::beside_decimals(when.iter().map(|(_, result)| result).chain([otherwise]), &mut results);
-    let rest = vec![true; choice.places.len()];
-    choice.choose(when.len(), &rest, true)?;
-    chosen_of(&results, &choice.chosen)
-}
-
-/// Chooses the first value that is not missing.
-fn coalesced(all: &[Ex], batch: &RecordBatch) -> Result<Vector> {
-    let mut choice = Choice::new(batch);
-    let mut results = Vec::new();
-    for (at, of) in all.iter().enumerate() {
-        let values = of.eval(&choice.left)?;
-        let mask: Vec<bool> = (0..values.len()).map(|row| !values.is_null(row)).collect();
-        choice.choose(at, &mask, false)?;
-        results.push(values);
-    }
-    super::exact::beside_decimals(all, &mut results);
-    chosen_of(&results, &choice.chosen)
-}
-
-/// Returns one value of several for each row: which of them, and the row in it.
-pub(super) fn chosen_of(results: &[Vector], chosen: &[(usize, usize)]) -> Result<Vector> {
-    if let Some(unified) = super::exact::unified(results)? {
-        return chosen_of(&unified, chosen);
-    }
-    let value = |&(at, row): &(usize, usize)| results.get(at).map_or(Value::Null, |result| result.value(row));
-    let values = chosen.iter().map(value);
-    if results.iter().any(|result| matches!(result, Vector::Other(_))) {
-        return Err(Error::unsupported("CASE or COALESCE of nested values"));
-    }
-    let has = |of: fn(&Vector) -> bool| results.iter().any(of);
-    let only = |of: fn(&Vector) -> bool| results.iter().all(|r| of(r) || matches!(r, Vector::Null(_)));
-    let error = || Error::usage("sql", "chooses between values of several types");
-    if only(|r| matches!(r, Vector::Null(_))) {
-        return Ok(Vector::Null(chosen.len()));
-    }
-    if only(|r| matches!(r, Vector::Int(_) | Vector::Float(_))) && has(|r| matches!(r, Vector::Float(_))) {
-        let floats = values.map(|value| match value {
-            Value::Int(value) => Some(value as f64),
-            Value::Float(value) => Some(value),
-            _ => None,
-        });
-        return Ok(Vector::Float(floats.collect()));
-    }
-    macro_rules! of {
-        ($variant:ident) => {
-            if only(|r| matches!(r, Vector::$variant(_))) {
-                let of = |value| if let Value::$variant(value) = value { Some(value) } else { None };
-                return Ok(Vector::$variant(values.map(of).collect()));
-            }
-        };
-    }
-    of!(Int);
-    of!(Bool);
-    of!(Text);
-    of!(Moment);
-    of!(Time);
-    of!(Span);
-    if let Some(kind) = results.iter().find(|result| matches!(result, Vector::Decimal(..)))
-        && only(|r| matches!(r, Vector::Decimal(..)))
-    {
-        return Ok(super::aggregate::collected(kind, values));
-    }
-    Err(error())
-}
-
-impl Ex {
-    /// Replaces every part that is one of some outputs by the column with its place; returns whether nothing but outputs and
-    /// literals is left.
-    pub(super) fn replace(&mut self, outputs: &[Self]) -> bool {
-        if let Some(at) = outputs.iter().position(|output| output == self) {
-            *self = Self::Column(at);
-            return true;
-        }
-        match self {
-            Self::Column(_) => false,
-            Self::Literal(_) => true,
-            Self::Compare(_, left, right)
-            | Self::Same(left, right, _)
-            | Self::Math(_, left, right)
-            | Self::Join(left, right)
-            | Self::And(left, right)
-            | Self::Or(left, right) => left.replace(outputs) && right.replace(outputs),
-            Self::Negative(of)
-            | Self::Field(of, _)
-            | Self::Not(of)
-            | Self::IsNull(of, _)
-            | Self::IsTruth(of, ..)
-            | Self::Cast(of, ..) => of.replace(outputs),
-            Self::In(of, list, _) => of.replace(outputs) && list.iter_mut().all(|item| item.replace(outputs)),
-            Self::Like { of, pattern, .. } => of.replace(outputs) && pattern.replace(outputs),
-            Self::Case { when, otherwise } => {
-                let mut arms = when.iter_mut();
-                arms.all(|(condition, result)| condition.replace(outputs) && result.replace(outputs))
-                    && otherwise.replace(outputs)
-            }
-            Self::Call(_, of) | Self::Coalesce(of) => of.iter_mut().all(|of| of.replace(outputs)),
-        }
-    }
-
-    /// Calls `visit` with the place of each column.
-    pub(super) fn columns(&mut self, visit: &mut dyn FnMut(&mut usize)) {
-        match self {
-            Self::Column(at) => visit(at),
-            Self::Literal(_) => {}
-            Self::Compare(_, left, right)
-            | Self::Same(left, right, _)
-            | Self::Math(_, left, right)
-            | Self::Join(left, right)
-            | Self::And(left, right)
-            | Self::Or(left, right) => {
-                left.columns(visit);
-                right.columns(visit);
-            }
-            Self::Negative(of)
-            | Self::Field(of, _)
-            | Self::Not(of)
-            | Self::IsNull(of, _)
-            | Self::IsTruth(of, ..)
-            | Self::Cast(of, ..) => of.columns(visit),
-            Self::In(of, list, _) => {
-                of.columns(visit);
-                list.iter_mut().for_each(|item| item.columns(visit));
-            }
-            Self::Like { of, pattern, .. } => {
-                of.columns(visit);
-                pattern.columns(visit);
-            }
-            Self::Case { when, otherwise } => {
-                for (condition, result) in when {
-                    condition.columns(visit);
-                    result.columns(visit);
-                }
-                otherwise.columns(visit);
-            }
-            Self::Call(_, of) | Self::Coalesce(of) => of.iter_mut().for_each(|of| of.columns(visit)),
-        }
-    }
-
-    /// Returns the conditions that all have to be true.
-    pub(super) fn conditions(self) -> Vec<Self> {
-        match self {
-            Self::And(left, right) => {
-                let mut all = left.conditions();
-                all.extend(right.conditions());
-                all
-            }
-            other => vec![other],
-        }
-    }
 }

@@ -1,12 +1,18 @@
 //! The command line.
 
-use std::path::{Path, PathBuf};
+mod global;
+mod parse;
+
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sciformats::External;
 use sciformats_core::bound;
 
 use crate::commands::ends::Rows;
+
+pub(crate) use self::global::{Color, Global};
+pub(crate) use self::parse::parse_size;
+use self::parse::{parse_offset, parse_tolerance};
 
 /// Look into, check, compare, convert and edit scientific files: HDF5, ASDF, Blosc2, GSD, RawArray and npy
 #[derive(Debug, Parser)]
@@ -27,84 +33,6 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// Options that every command takes.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Options of every command")]
-pub(crate) struct Global {
-    /// Print output for programs: one JSON value, or JSON Lines where a list may be long
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// Use at most this many threads [default: as many as the machine has]
-    #[arg(long, global = true, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    pub(crate) threads: usize,
-    /// Limit the memory that decoding one object may take, such as 512M or 4GiB [default: 16GiB]
-    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
-    pub(crate) limit_memory: Option<u64>,
-    /// Refuse to read or write more elements than this, because a few bytes can declare any number; up to 1032 times the
-    /// size of the file is always allowed [default: 4GiB read, 256MiB written]
-    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
-    pub(crate) limit_unfolded: Option<u64>,
-    /// Other files that may be opened when a file names them: `none`, those `beside` the file or in folders
-    /// below its own, or also those in a folder PATH; may be repeated [default: beside]
-    #[arg(long, global = true, value_name = "none|beside|PATH", value_parser = parse_external)]
-    pub(crate) external: Vec<Place>,
-    /// Report how many requests were made to read files by URL, and how many bytes were received
-    #[arg(long, global = true)]
-    pub(crate) stats: bool,
-    /// The index of a file that is opened by its URL, as written by the command `index`
-    #[arg(long, global = true, value_name = "INDEX")]
-    pub(crate) index: Option<PathBuf>,
-    /// Print neither progress nor notes
-    #[arg(long, short, global = true)]
-    pub(crate) quiet: bool,
-    /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
-    pub(crate) color: Color,
-}
-
-/// A place where other files may be opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Nowhere,
-    Beside,
-    In(PathBuf),
-}
-
-impl Global {
-    /// Returns which other files may be opened.
-    ///
-    /// # Errors
-    ///
-    /// A message if `none` is combined with another place.
-    pub(crate) fn external(&self) -> Result<External, String> {
-        if self.external.contains(&Place::Nowhere)
-            && self.external.iter().any(|place| *place != Place::Nowhere)
-        {
-            return Err("--external none cannot be combined with another --external".into());
-        }
-        let folders = self.external.iter().filter_map(|place| match place {
-            Place::In(folder) => Some(folder.clone()),
-            _ => None,
-        });
-        let folders: Vec<PathBuf> = folders.collect();
-        Ok(match self.external.first() {
-            Some(Place::Nowhere) => External::None,
-            _ if folders.is_empty() => External::SameFolder,
-            _ => External::SameFolderAnd(folders),
-        })
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -596,47 +524,6 @@ pub(crate) struct Inspect {
     pub(crate) at: Option<u64>,
 }
 
-fn parse_external(text: &str) -> Result<Place, String> {
-    match text {
-        "none" => Ok(Place::Nowhere),
-        "beside" => Ok(Place::Beside),
-        folder if Path::new(folder).exists() => Ok(Place::In(folder.into())),
-        _ => Err("expected none, beside, or an existing folder".into()),
-    }
-}
-
-/// Parses a number of bytes with a unit of 1024: `64`, `512K`, `2MiB`, `4g`.
-pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let shift = match unit.trim().to_ascii_lowercase().trim_end_matches('b').trim_end_matches('i') {
-        "" => 0,
-        "k" => 10,
-        "m" => 20,
-        "g" => 30,
-        "t" => 40,
-        _ => return Err("expected a number of bytes, such as 512M or 4GiB".into()),
-    };
-    let number: u64 =
-        number.parse().map_err(|_| "expected a number of bytes, such as 512M or 4GiB".to_owned())?;
-    number.checked_mul(1 << shift).ok_or_else(|| "more than 2^64 bytes".into())
-}
-
-fn parse_tolerance(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value >= 0.0 => Ok(value),
-        _ => Err("expected a number of at least 0".into()),
-    }
-}
-
-fn parse_offset(text: &str) -> Result<u64, String> {
-    let number = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    number.map_err(|_| "expected a byte offset, such as 4096 or 0x1000".into())
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -646,25 +533,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn sizes_have_units() {
-        for (text, bytes) in
-            [("7", 7), ("2K", 2048), ("2kb", 2048), ("3MiB", 3 << 20), ("4g", 4 << 30), ("1 T", 1 << 40)]
-        {
-            assert_eq!(parse_size(text), Ok(bytes));
-        }
-        for text in ["", "M", "-1", "1.5G", "3X", "99999999999G"] {
-            assert!(parse_size(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn tolerances_and_offsets() {
-        assert_eq!(parse_tolerance("1e-5"), Ok(1e-5));
-        assert!(parse_tolerance("-1").is_err() && parse_tolerance("nan").is_err());
-        assert_eq!(parse_offset("0x10"), Ok(16));
-        assert!(parse_offset("0xg").is_err());
     }
 }
