@@ -30,7 +30,7 @@
 //! | 30, 31 | the end of the block | – |
 //! | 31 | no code, if neither is set | the same |
 
-use crate::bound::addressable;
+use crate::bound::{addressable, product, sum};
 
 /// Longer codes are rare, and decoded with a second table.
 const LITERAL_BITS: u32 = 12;
@@ -111,7 +111,7 @@ impl Inflater {
     /// assert_eq!((used, &out[..]), (Some(8), &b"abc"[..]));
     /// ```
     pub fn inflate(&mut self, input: &[u8], expected: usize, max: usize, out: &mut Vec<u8>) -> Option<usize> {
-        let possible = input.len().saturating_mul(MOST_GROWTH);
+        let possible = product(input.len(), MOST_GROWTH);
         // What `out` has from the stream before is not cleared, because all of it is written.
         out.resize(expected.min(max).min(possible).checked_add(ROOM)?, 0);
         let mut bits = Bits { data: input, at: 0, buffer: 0, count: 0 };
@@ -237,7 +237,7 @@ impl Inflater {
             }
             // There are few bytes of the input or of the output: one literal or copy is decoded with care.
             if at + ROOM > vec.len() {
-                let more = vec.len().saturating_mul(2).min(max.saturating_add(ROOM));
+                let more = product(vec.len(), 2).min(sum(max, ROOM));
                 vec.resize(more.max(at + ROOM), 0);
             }
             bits.refill();
