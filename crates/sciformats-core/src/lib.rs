@@ -15,6 +15,7 @@
 //! | [`misfit`] | values that a type cannot hold |
 //! | [`spelling`] | finds names that are similar to a misspelt one |
 //! | [`external`] | decides which of the files that a file names may be opened |
+//! | [`inflate`] | a decoder of deflate, for modules of WebAssembly |
 //! | [`arith`] | exact arithmetic for what goes into a file, which otherwise returns an [`Error::Internal`] |
 //! | [`bound`] | arithmetic for numbers that are only bounds, which stops at the limit of the type |
 //! | [`commit`] | one writer's [`Session`](commit::Session) with a file; commits as plans, whose [`Step`]s are computed purely and then applied; a journal; crash replay |
@@ -48,6 +49,7 @@ pub mod error;
 pub mod external;
 pub mod fault;
 pub mod foreign;
+pub mod inflate;
 pub mod limits;
 pub mod literal;
 pub mod misfit;
