@@ -350,6 +350,31 @@ def to_nothing():
         assert not file["links"][0] and file[file["links"][1]].name == "/two"
 
 
+def latin(damaged):
+    """Names of members, links and attributes in Latin-1 stay as they are, also if a chunk cannot be read."""
+    path = Path("latin-damaged.h5" if damaged else "latin.h5")
+    with h5py.File(path, "w") as file:
+        state = h5t.enum_create(h5t.STD_I16LE)
+        state.enum_insert(b"hei\xdf", 1)
+        row = h5t.create(h5t.COMPOUND, 10)
+        row.insert(b"gr\xf6\xdfe", 0, h5t.IEEE_F64LE)
+        row.insert(b"\xe9tat", 8, state)
+        group = h5py.h5g.create(file.id, b"gr\xfc\xdfe")
+        rows = h5d.create(group, b"d\xe4", row, h5s.create_simple((2,)))
+        h5py.h5a.create(rows, b"s\xe9", state, h5s.create_simple((1,)))
+        file.id.links.create_soft(b"s\xf6ft", b"/gr\xfc\xdfe/d\xe4")
+        chunks = file.create_dataset("chunks", data=np.arange(40), chunks=(20,), compression="gzip")
+        place = chunks.id.get_chunk_info(1)
+    if damaged:
+        with path.open("r+b") as file:
+            file.seek(place.byte_offset)
+            file.write(bytes(place.size))
+    new = Path(f"new-{path}")
+    program("repack", "--force", *(["--lossy"] if damaged else []), path, new)
+    found = [fact for fact in differences(facts(path), facts(new)) if not (damaged and fact.startswith("/chunks"))]
+    assert not found, f"{len(found)} facts differ, such as {found[0]}"
+
+
 def main():
     warnings.simplefilter("ignore")
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -409,6 +434,8 @@ def main():
             check(f"told: {name} for {bound}", lambda: told(path, note))
     check("kept: references into another file", lambda: into_another())
     check("kept: references to what was removed", lambda: to_nothing())
+    check("kept: names in Latin-1", lambda: latin(False))
+    check("rescued: names in Latin-1", lambda: latin(True))
     source = netcdf(FOLDER / "climate.nc")
     check("kept: netCDF reads the same variables", lambda: netcdf_reads(source))
     check("restored: sources in the new file", lambda: stored_otherwise(FOLDER / "made-elsewhere-v110.h5", "--inline"))

@@ -1,8 +1,8 @@
 //! Names that are not UTF-8: the format stores bytes, and many old files have names in Latin-1.
 
 use hdf5_pure::options::Bound;
-use hdf5_pure::structure::Target;
-use hdf5_pure::{CreateOptions, Editor, File, GroupWriter, Name, ObjectId, Writer};
+use hdf5_pure::structure::{Class, Target};
+use hdf5_pure::{CreateOptions, Datatype, Editor, File, GroupWriter, Name, ObjectId, Writer};
 
 type Result<T = ()> = hdf5_pure::Result<T>;
 
@@ -68,5 +68,22 @@ fn are_edited() -> Result {
     assert_eq!(size.attribute(&latin(b"\xb7"))?.read::<i32>()?, [7]);
     assert!(file.object(&latin(b"\xe4")).is_err() && file.object("soft").is_err());
     assert!(file.root()?.attributes()?.is_empty());
+    Ok(())
+}
+
+#[test]
+fn of_members_are_written_and_found() -> Result {
+    let state = Datatype::enumeration(&Datatype::integer(true, 2), [(latin(b"k\xe4lt"), 1)])?;
+    let row = Datatype::compound([(latin(b"gr\xf6\xdfe"), Datatype::float64()), (latin(b"\xe9tat"), state)]);
+    let mut file = Writer::in_memory(&CreateOptions::default())?;
+    file.dataset("rows").datatype(row.clone()).shape([1]).write_raw(&[0; 10])?;
+    let file = File::from_bytes(file.into_bytes()?)?;
+    let rows = file.dataset("rows")?;
+    let Class::Compound(members) = &rows.datatype().class else { panic!() };
+    assert_eq!(members.first().map(|member| member.name.as_bytes()), Some(&b"gr\xf6\xdfe"[..]));
+    let Some(Class::Enumeration { members, .. }) = members.get(1).map(|member| &member.datatype.class) else {
+        panic!()
+    };
+    assert_eq!(members.first().map(|member| member.name.as_bytes()), Some(&b"k\xe4lt"[..]));
     Ok(())
 }

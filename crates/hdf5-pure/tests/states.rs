@@ -154,7 +154,7 @@ fn datatypes_that_no_field_holds() {
         };
         unchanged(&path, attribute, problem);
     }
-    assert!(Datatype::enumeration(&Datatype::integer(true, 0), []).is_err());
+    assert!(Datatype::enumeration(&Datatype::integer(true, 0), [("a", 0)]).is_err());
 }
 
 #[test]

@@ -284,3 +284,18 @@ fn a_view_is_converted_as_a_table() {
         stdout(dir, 0, &["convert", "hoomd-log.gsd:/log", "x.csv"]);
     }
 }
+
+#[test]
+fn the_array_of_a_tree_is_found_among_its_texts() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let mut file = sciformats::hdf5_pure::Writer::create(dir.join("x.h5")).unwrap();
+    file.dataset("title").write_scalar("a week in May").unwrap();
+    file.dataset("n").write_scalar(5).unwrap();
+    file.dataset("data").write(&[281.5, 282.0]).unwrap();
+    file.finish().unwrap();
+    let told = stdout(dir, 1, &["convert", "x.h5", "x.npy"]);
+    assert!(told.contains("loses   /title is left out: it is a single value"), "{told}");
+    stdout(dir, 0, &["convert", "x.h5", "x.npy", "--lossy"]);
+    assert_eq!(stdout(dir, 0, &["cat", "x.npy", "--format", "csv"]).matches("28").count(), 2);
+}

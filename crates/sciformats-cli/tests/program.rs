@@ -516,3 +516,18 @@ fn one_cut_is_one_fault() {
     assert_eq!(told, lines.len(), "{text}");
     assert!(last.contains(&format!("{told} fault")), "{text}");
 }
+
+#[test]
+fn a_cut_file_in_a_folder_is_told_after_the_others_were_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().to_str().unwrap();
+    let whole = fs::read(fixtures().join("hdf5/filters.h5")).unwrap();
+    fs::write(dir.path().join("z.h5"), &whole).unwrap();
+    stdout(0, &["ls", folder]);
+    fs::write(dir.path().join("a.h5"), &whole[..whole.len() - 1]).unwrap();
+    for options in [&["ls", folder][..], &["ls", "-r", folder], &["ls", "--json", folder]] {
+        assert!(stderr(3, options).contains("a.h5: it was cut short"));
+        let listed = stdout(3, options);
+        assert!(listed.contains("a.h5") && listed.contains("z.h5"), "{listed}");
+    }
+}

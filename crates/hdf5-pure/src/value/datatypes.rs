@@ -191,7 +191,7 @@ impl Datatype {
         Self { version: 1, size, class: Class::Opaque { tag: tag.into() } }
     }
 
-    /// Returns the type of compounds whose members follow each other without gaps.
+    /// Returns the type of compounds whose members follow each other without gaps. Names are bytes, which need not be UTF-8.
     ///
     /// ```
     /// use hdf5_pure::Datatype;
@@ -202,7 +202,7 @@ impl Datatype {
     /// assert_eq!(particle.member("position")?.0, 8); // where it begins
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
-    pub fn compound<'a>(members: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+    pub fn compound(members: impl IntoIterator<Item = (impl Into<Name>, Self)>) -> Self {
         let mut offset = 0u32;
         let members = members
             .into_iter()
@@ -232,7 +232,7 @@ impl Datatype {
         Self::compound([("r", part.clone()), ("i", part.clone())])
     }
 
-    /// Returns the type of integers whose values have names.
+    /// Returns the type of integers whose values have names, which are bytes and need not be UTF-8.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, ElementType, File, Writer};
@@ -250,7 +250,10 @@ impl Datatype {
     ///
     /// # Errors
     /// Returns [`Error::Usage`] if `base` is not an integer type of at most 8 bytes, or a value does not fit it.
-    pub fn enumeration<'a>(base: &Self, members: impl IntoIterator<Item = (&'a str, i64)>) -> Result<Self> {
+    pub fn enumeration(
+        base: &Self,
+        members: impl IntoIterator<Item = (impl Into<Name>, i64)>,
+    ) -> Result<Self> {
         let Class::FixedPoint(fixed) = &base.class else {
             return Err(Error::usage("enumeration", "must be based on an integer type"));
         };
@@ -264,7 +267,7 @@ impl Datatype {
             true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
             false => (0, (1i128 << bits) - 1),
         };
-        let member = |(name, value): (&str, i64)| {
+        let member = |(name, value): (Name, i64)| {
             if i128::from(value) < low || i128::from(value) > high {
                 return Err(Error::usage(
                     "enumeration",
@@ -275,9 +278,10 @@ impl Datatype {
             if fixed.order == ByteOrder::Big {
                 bytes.reverse();
             }
-            Ok(EnumMember { name: Name::from(name), value: bytes })
+            Ok(EnumMember { name, value: bytes })
         };
-        let members = members.into_iter().map(member).collect::<Result<_>>()?;
+        let named = members.into_iter().map(|(name, value)| (name.into(), value));
+        let members = named.map(member).collect::<Result<_>>()?;
         Ok(Self {
             version: 1,
             size: base.size,

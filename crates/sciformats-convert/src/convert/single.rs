@@ -9,23 +9,19 @@ use super::view::peeled;
 use super::{METADATA, Remark};
 use crate::sink::Fit;
 use sciformats::memory::MemoryArray;
-use sciformats::model::{ElementType, Name, Object, Value};
+use sciformats::model::{ArrayInfo, ElementType, Name, Object, Value};
 use sciformats::walk::{Entry, Found};
 use sciformats::{Format, Result};
 
 pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) -> Result<()> {
     let format = builder.rules.format;
-    let arrays = entries.iter().filter(|entry| matches!(entry.what, Found::Object(_, Object::Array(_))));
-    match arrays.count() {
-        0 => return Err(Error::usage("file", format!("has no array that {format} can hold"))),
-        1 => {}
-        n => {
-            let problem = format!("holds {n} arrays, but {format} holds only one; select one by its path");
-            return Err(Error::usage("file", problem));
-        }
-    }
-    for Entry { path, what } in entries {
+    let meant = meant(format, &entries)?;
+    for (place, Entry { path, what }) in entries.into_iter().enumerate() {
         match what {
+            Found::Object(_, Object::Array(info)) if place != meant => {
+                let what = if info.shape.is_none() { "an array without elements" } else { "a single value" };
+                builder.lose(&path, format!("is left out: it is {what}"));
+            }
             Found::Object(id, Object::Array(info)) => {
                 let Some(body) = builder.array(&path, id, &info) else {
                     if let Some(error) = builder.limit.take() {
@@ -73,6 +69,31 @@ pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) -> Result<()> 
     }
     left_behind(builder);
     Ok(())
+}
+
+/// Returns the place of the array that is meant: the only one, or the only one with dimensions, or the only one that is no single
+/// text. Scalars of a tree, such as what is known about the writer of an ASDF file, are arrays without dimensions in HDF5.
+fn meant(format: Format, entries: &[Entry]) -> Result<usize> {
+    let arrays = entries.iter().enumerate().filter_map(|(place, entry)| match &entry.what {
+        Found::Object(_, Object::Array(info)) => Some((place, &**info)),
+        _ => None,
+    });
+    let arrays: Vec<(usize, &ArrayInfo)> = arrays.collect();
+    let has_dimensions = |info: &ArrayInfo| info.shape.as_ref().is_some_and(|shape| !shape.is_empty());
+    let is_value = |info: &ArrayInfo| info.shape.is_some() && info.element != ElementType::Text;
+    let only = |wanted: &dyn Fn(&ArrayInfo) -> bool| {
+        let mut wanted = arrays.iter().filter(|(_, info)| wanted(info));
+        wanted.next().filter(|_| wanted.next().is_none()).map(|(place, _)| *place)
+    };
+    let is_array = arrays.iter().any(|(_, info)| has_dimensions(info));
+    let found = only(&|_| true).or_else(|| if is_array { only(&has_dimensions) } else { only(&is_value) });
+    found.ok_or_else(|| {
+        let problem = match arrays.len() {
+            0 => format!("has no array that {format} can hold"),
+            n => format!("holds {n} arrays, but {format} holds only one; select one by its path"),
+        };
+        Error::usage("file", problem)
+    })
 }
 
 /// Handles the bytes after the elements of a RawArray file: they are kept in RawArray, and lost in other

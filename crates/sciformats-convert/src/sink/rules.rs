@@ -137,6 +137,7 @@ pub fn rules(format: Format) -> Result<Rules> {
             datatypes: true,
             hard_links: true,
             soft_links: true,
+            any_name: true,
             dimensions: 32,
             null: true,
             arrays_as_elements: true,
@@ -409,13 +410,13 @@ fn is_hdf5(element: &ElementType) -> bool {
         T::Opaque(size) | T::Bits(size) | T::Time(size) => *size > 0 && u16::try_from(*size).is_ok(),
         T::Enum { base, members } => {
             matches!(**base, T::Int(1 | 2 | 4 | 8) | T::UInt(1 | 2 | 4 | 8))
-                && members.iter().all(|(name, value)| is_text(name) && i64::try_from(*value).is_ok())
+                && members.iter().all(|(name, value)| is_named(name) && i64::try_from(*value).is_ok())
         }
         T::Reference | T::Region => true,
         T::Vlen(element) => has_bytes(element),
         // A type without an equivalent may have a nearest one, which is determined part by part.
         T::Compound(fields) => {
-            let part = |(name, field): &(Name, T)| is_text(name) && has_bytes(field);
+            let part = |(name, field): &(Name, T)| is_named(name) && has_bytes(field);
             !fields.is_empty() && fields.iter().all(part) && is_small(element)
         }
         T::Array { element: one, shape } => {
@@ -436,8 +437,8 @@ fn is_small(element: &ElementType) -> bool {
 }
 
 #[cfg(feature = "hdf5")]
-fn is_text(name: &Name) -> bool {
-    std::str::from_utf8(name.as_bytes()).is_ok_and(|name| !name.contains('\0'))
+fn is_named(name: &Name) -> bool {
+    !name.as_bytes().contains(&0)
 }
 
 #[cfg(feature = "rawarray")]

@@ -39,6 +39,9 @@ pub(crate) struct Convert {
     /// The shape of the shards of a store of Zarr (OUT ends in .zarr), each a file of many chunks, such as `1000,1000`
     #[arg(long, value_name = "SHAPE", value_parser = parse_shape)]
     pub(in crate::commands) shards: Option<Shape>,
+    /// Whether elements that an HDF5 file stores elsewhere become part of the new file. Only `repack` has this option.
+    #[arg(skip)]
+    pub(in crate::commands) inline: bool,
     #[command(flatten)]
     pub(super) round: Round,
     #[command(flatten)]

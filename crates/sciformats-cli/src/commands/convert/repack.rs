@@ -138,6 +138,7 @@ pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outc
     }
     let select: Vec<Pattern> = args.select.iter().map(|pattern| pattern.as_str().into()).collect();
     let mut write = args.storage.options();
+    write.inline = args.inline;
     (write.threads, write.limits) = (session.options().threads, session.options().limits);
     let refused = |error: &sciformats::Error| broken(&args.files, error);
     let unfinished = Unfinished::beside(args.files.place()).map_err(|error| refused(&error))?;
@@ -210,6 +211,7 @@ fn rescue(args: &Repack, format: Format) -> Convert {
         check: false,
         dry_run: args.dry_run,
         shards: None,
+        inline: args.inline,
         round: Round::default(),
         storage: args.storage.clone(),
         #[cfg(feature = "tables")]

@@ -21,7 +21,7 @@ use self::tree::{Position, Walk};
 use super::FOLDERS;
 use super::json::JsonObject;
 use crate::args::{Ls, Object as Inside};
-use crate::failure::{Answer, Failure, Outcome};
+use crate::failure::{Answer, Failure, Outcome, complain};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, TYPE, Table, WRONG};
 use crate::session::Session;
 use crate::strange;
@@ -52,6 +52,7 @@ fn one(args: &Ls, session: &Session) -> Outcome {
         files: Table::new(columns(2, args.long)).fitted(),
         table: Table::new(if args.sizes { SIZES.to_vec() } else { columns(1, args.long) }).fitted(),
         blocks: false,
+        failed: Vec::new(),
     };
     // Some files are folders, such as sparse Blosc2 frames.
     if args.file.is_dir() && !matches!(Format::of_path(&args.file), Ok(Some(_))) {
@@ -74,7 +75,8 @@ fn one(args: &Ls, session: &Session) -> Outcome {
         Session::whole(&args.file, data.file())?;
     }
     list.flush()?;
-    Ok(Answer::Yes)
+    list.failed.iter().for_each(|failure| complain(&failure.to_string()));
+    if list.failed.is_empty() { Ok(Answer::Yes) } else { Err(Failure::Reported) }
 }
 
 /// Returns the columns of a list: names and formats, type, shape, stored size, uncompressed size in long
@@ -99,6 +101,8 @@ struct List<'a, W> {
     table: Table,
     /// Whether a block of several lines was written; the next file is then separated from it.
     blocks: bool,
+    /// Why files of a folder cannot be read, or are not whole. The others are listed first.
+    failed: Vec<Failure>,
 }
 
 impl<W: Write> List<'_, W> {
@@ -117,7 +121,12 @@ impl<W: Write> List<'_, W> {
                 let error = Error::io("list", error).in_file(folder, None);
                 return Err(Failure::of(folder, &error));
             }
-            Err(error) => return self.unreadable(folder, None, &error.to_string()),
+            Err(error) => {
+                self.unreadable(folder, None, &error.to_string())?;
+                let error = Error::io("list", error).in_file(folder, None);
+                self.failed.push(Failure::of(folder, &error));
+                return Ok(());
+            }
         };
         entries.sort_by_key(fs::DirEntry::file_name);
         let mut folders = Vec::new();
@@ -143,15 +152,25 @@ impl<W: Write> List<'_, W> {
     fn candidate(&mut self, path: &Path) -> Outcome<()> {
         match self.session.try_open(path) {
             Ok(file) => {
-                let root = file.source().root();
-                self.file(path, &Dataset::new(file), ("/", root))
+                let (root, data) = (file.source().root(), Dataset::new(file));
+                match self.file(path, &data, ("/", root)).and_then(|()| Session::whole(path, data.file())) {
+                    Err(failure @ (Failure::Input(_) | Failure::Usage(_) | Failure::Refused(_))) => {
+                        self.failed.push(failure);
+                        Ok(())
+                    }
+                    listed => listed,
+                }
             }
             Err(error) => {
                 let format = Format::of_path(path).ok().flatten();
                 let strange = if format.is_none() { strange::named(path) } else { None };
                 match (format.or_else(|| Format::expected_of(path)), strange) {
                     (Some(_), Some(strange)) => self.unreadable(path, None, &strange::said(&strange)),
-                    (Some(format), None) => self.unreadable(path, Some(format), &error.to_string()),
+                    (Some(format), None) => {
+                        self.unreadable(path, Some(format), &error.to_string())?;
+                        self.failed.push(Failure::of(path, &error));
+                        Ok(())
+                    }
                     (None, Some(strange)) if strange::is_data(&strange) => {
                         self.unreadable(path, None, &strange::said(&strange))
                     }

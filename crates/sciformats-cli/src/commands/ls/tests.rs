@@ -59,7 +59,15 @@ fn listed_of(memory: Memory, flags: [bool; 3], json: bool) -> String {
     };
     let session = Session::new(&global, Default::default()).unwrap();
     let (files, table) = (Table::new(columns(2, long)), Table::new(columns(1, long)));
-    let mut list = List { args: &args, session: &session, out: Vec::new(), files, table, blocks: false };
+    let mut list = List {
+        args: &args,
+        session: &session,
+        out: Vec::new(),
+        files,
+        table,
+        blocks: false,
+        failed: Vec::new(),
+    };
     let data = Dataset::new(File::from(memory));
     let root = data.file().source().root();
     list.file(Path::new("data/run.h5"), &data, ("/", root)).unwrap();

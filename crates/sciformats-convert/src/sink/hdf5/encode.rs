@@ -178,8 +178,9 @@ impl hdf5_pure::Value for Packed<'_> {
     }
 }
 
-pub(super) fn text(name: &Name) -> Result<&str> {
-    std::str::from_utf8(name.as_bytes()).map_err(|_| refused(Format::Hdf5, "a name that is not UTF-8"))
+/// Returns a name as it is stored. It need not be UTF-8.
+pub(super) fn stored(name: &Name) -> hdf5_pure::Name {
+    hdf5_pure::Name::from(name.as_bytes())
 }
 
 /// Returns the type of elements in a file, packed and little-endian.
@@ -222,14 +223,14 @@ pub(super) fn datatype_in(element: &ElementType, forms: &mut Iter<'_, TextForm>)
         T::Enum { base, members } => {
             let mut named = Vec::new();
             for (name, value) in members {
-                named.push((text(name)?, i64::try_from(*value).map_err(|_| wide())?));
+                named.push((stored(name), i64::try_from(*value).map_err(|_| wide())?));
             }
             Datatype::enumeration(&datatype(base)?, named)?
         }
         T::Compound(fields) => {
             let mut members = Vec::new();
             for (name, field) in fields {
-                members.push((text(name)?, datatype_in(field, forms)?));
+                members.push((stored(name), datatype_in(field, forms)?));
             }
             Datatype::compound(members)
         }

@@ -58,8 +58,8 @@ impl Like {
     /// Gives a new object the creation properties and the comment of the one at `address`.
     pub(super) fn properties(&self, writer: &mut Writer, id: ObjectId, address: Address) -> Result<()> {
         writer.creation_properties(id, &self.file.creation_properties(address)?)?;
-        match self.file.object_info(address)?.comment.as_ref().and_then(|comment| comment.as_str()) {
-            Some(comment) => writer.comment(id, comment),
+        match self.file.object_info(address)?.comment {
+            Some(comment) => writer.comment(id, &comment),
             None => Ok(()),
         }
     }
@@ -140,7 +140,7 @@ impl Like {
         };
         let Some(attribute) = all.iter().find(has_name).cloned() else { return Ok(false) };
         let stored = Stored::new(&self.file, attribute.datatype()?)?;
-        let Some(name) = attribute.name().and_then(|name| name.as_str()) else { return Ok(false) };
+        let Some(name) = attribute.name() else { return Ok(false) };
         if !stored.is_direct() {
             return Ok(false);
         }

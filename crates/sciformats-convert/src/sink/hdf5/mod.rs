@@ -13,7 +13,7 @@ use hdf5_pure::{Address, CreateOptions, DatasetBuilder, Datatype, ObjectId, Writ
 use sciformats_core::Error;
 use sciformats_core::arith::sub;
 
-use self::encode::{Packed, References, datatype, datatype_in, encode_in, text};
+use self::encode::{Packed, References, datatype, datatype_in, encode_in, stored as named};
 use self::like::{Known, Like, put};
 use super::{Elements, Handle, New, Place, Sink, WriteOptions, moderate, refused, rules};
 use sciformats::model::{AttributeValue, ElementType, Name};
@@ -40,7 +40,7 @@ struct Placed {
     id: ObjectId,
     /// The number of its group; the root is in itself.
     group: u32,
-    name: Box<str>,
+    name: hdf5_pure::Name,
     /// The object that it comes from.
     like: Option<Address>,
 }
@@ -48,7 +48,7 @@ struct Placed {
 /// An attribute that is written later: its canonical bytes, and their type.
 struct Later {
     object: ObjectId,
-    name: String,
+    name: hdf5_pure::Name,
     element: ElementType,
     shape: Vec<u64>,
     bytes: Vec<u8>,
@@ -151,30 +151,30 @@ impl Writing {
     }
 
     /// Returns the number of the group of a new object, and the object's name.
-    fn placed(&self, place: Place<'_>) -> Result<(u32, Box<str>)> {
+    fn placed(&self, place: Place<'_>) -> Result<(u32, hdf5_pure::Name)> {
         let Place::In(Handle(group), name) = place else {
             return Err(refused(Format::Hdf5, "anything but a group at the root"));
         };
-        let name = text(name)?;
-        if name.is_empty() || name == "." || name.contains(['/', '\0']) {
+        let bytes = name.as_bytes();
+        if matches!(bytes, b"" | b".") || bytes.iter().any(|byte| matches!(byte, b'/' | 0)) {
             return Err(refused(Format::Hdf5, format!("an object named {name:?}")));
         }
         self.object(Handle(group))?;
         let group = u32::try_from(group).map_err(|_| refused(Format::Hdf5, "more than 2^32 objects"))?;
-        Ok((group, name.into()))
+        Ok((group, named(name)))
     }
 
     /// Returns the path of the object with this name in a group.
-    fn path(&self, group: u32, name: &str) -> Result<String> {
-        let (mut names, mut group) = (vec![name], group);
+    fn path(&self, group: u32, name: &hdf5_pure::Name) -> Result<hdf5_pure::Name> {
+        let (mut names, mut group) = (vec![name.as_bytes()], group);
         while group != 0 {
             let placed = self.object(Handle(group.into()))?;
-            names.push(&placed.name);
+            names.push(placed.name.as_bytes());
             group = placed.group;
         }
-        names.push("");
+        names.push(b"");
         names.reverse();
-        Ok(names.join("/"))
+        Ok(names.join(&b'/')[..].into())
     }
 
     /// Notes what an object does not keep of how it was stored, unless the machine is the reason.
@@ -208,7 +208,7 @@ impl Writing {
     /// `None` if it is not known, or cannot be stored so.
     fn created(
         &mut self,
-        path: &str,
+        path: &hdf5_pure::Name,
         elements: &mut Elements,
         of: Option<Address>,
     ) -> Result<Option<(ObjectId, Option<Datatype>)>> {
@@ -236,7 +236,12 @@ impl Writing {
         Ok(Some((id, datatype)))
     }
 
-    fn array(&mut self, path: &str, elements: &Elements, of: Option<Address>) -> Result<ObjectId> {
+    fn array(
+        &mut self,
+        path: &hdf5_pure::Name,
+        elements: &Elements,
+        of: Option<Address>,
+    ) -> Result<ObjectId> {
         rules(Format::Hdf5)?.check(elements)?;
         let mut parts = elements.clone();
         if let Some((id, datatype)) = self.created(path, &mut parts, of)? {
@@ -294,9 +299,9 @@ impl Writing {
         let mut references = References::new();
         for place in 0..self.objects.len() {
             let Placed { id, group, name, .. } = self.object(Handle(place as u64))?;
-            let path = if place == 0 { "/".to_owned() } else { self.path(*group, name)? };
+            let path = if place == 0 { "/".into() } else { self.path(*group, name)? };
             let id = *id;
-            references.insert(path.into_bytes(), self.writer.reference(id)?);
+            references.insert(path.as_bytes().to_vec(), self.writer.reference(id)?);
         }
         for (id, elements, datatype) in std::mem::take(&mut self.arrays) {
             self.elements(id, &elements, datatype.as_ref(), &references)?;
@@ -318,7 +323,7 @@ fn is_of_reading(error: &Error) -> bool {
 fn stored<'w>(
     mut dataset: DatasetBuilder<'w>,
     options: &WriteOptions,
-    (path, elements): (&str, &mut Elements),
+    (path, elements): (&hdf5_pure::Name, &mut Elements),
 ) -> Result<DatasetBuilder<'w>> {
     let shape = elements.dimensions()?.to_vec();
     let chunks = options.chunks.clone().or_else(|| moderate(&elements.info));
@@ -361,7 +366,7 @@ impl Sink for Writing {
         if let (Place::Root, New::Group, true) = (place, &object, self.objects.is_empty()) {
             let id = self.writer.root().id();
             self.properties(id, like)?;
-            self.objects.push(Placed { id, group: 0, name: "".into(), like });
+            self.objects.push(Placed { id, group: 0, name: hdf5_pure::Name::default(), like });
             return Ok(Handle(0));
         }
         let (group, name) = self.placed(place)?;
@@ -385,9 +390,9 @@ impl Sink for Writing {
                 self.writer.root().hard_link(&path, id)?;
                 id
             }
-            New::Soft(target) => self.writer.root().soft_link(&path, text(target)?)?.id(),
+            New::Soft(target) => self.writer.root().soft_link(&path, &named(target))?.id(),
             New::External { file, target } => {
-                self.writer.root().external_link(&path, text(file)?, text(target)?)?.id()
+                self.writer.root().external_link(&path, &named(file), &named(target))?.id()
             }
             New::Value(_) => return Err(refused(Format::Hdf5, "a scalar that is not an array")),
         };
@@ -402,25 +407,26 @@ impl Sink for Writing {
         {
             return Ok(());
         }
-        let name = text(name)?;
+        let shown = name.shown();
+        let name = named(name);
         let Some(shape) = value.shape.clone() else {
             // PyTables, which writes empty titles so, ends at text of variable length that has no element.
             let datatype = match &value.element {
                 ElementType::Text => Datatype::fixed_string(1),
                 element => datatype(element)?,
             };
-            return self.writer.attribute(id, name, Empty(datatype));
+            return self.writer.attribute(id, &name, Empty(datatype));
         };
         let Ok(bytes) = &value.data else {
-            return Err(refused(Format::Hdf5, format!("the attribute {name}, which cannot be read,")));
+            return Err(refused(Format::Hdf5, format!("the attribute {shown}, which cannot be read,")));
         };
         if value.element.refers() {
-            let (name, element, bytes) = (name.to_owned(), value.element.clone(), bytes.clone());
+            let (element, bytes) = (value.element.clone(), bytes.clone());
             self.attributes.push(Later { object: id, name, element, shape, bytes });
             return Ok(());
         }
         let references = &References::new();
-        self.writer.attribute(id, name, Packed { shape, element: &value.element, bytes, references })
+        self.writer.attribute(id, &name, Packed { shape, element: &value.element, bytes, references })
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
