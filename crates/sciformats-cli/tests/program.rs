@@ -76,7 +76,8 @@ fn every_manifest_is_as_expected() {
 
 #[test]
 fn the_first_command_of_the_readme() {
-    let text = stdout(0, &["ls", "-r", "."]);
+    // Some of the hostile files cannot be read.
+    let text = stdout(3, &["ls", "-r", "."]);
     assert!(text.contains("./rawarray/hostile/"), "{text}");
     // One line for each RawArray file, sound or not, and no line ends in a space.
     let files = |folder: &str| {
@@ -361,7 +362,6 @@ fn exit_statuses_and_what_to_do() {
 fn json_is_json_on_every_command() {
     for args in [
         &["info", "--json", "gsd/types.gsd"][..],
-        &["ls", "--json", "-rl", "."],
         &["ls", "--json", "--attrs", "gsd/types.gsd", "/frames/0"],
         &["cat", "--json", "gsd/types.gsd", "/frames/0/u16"],
         &["attrs", "--json", "gsd/types.gsd"],
@@ -375,6 +375,10 @@ fn json_is_json_on_every_command() {
         for line in stdout(0, args).lines() {
             assert!(serde_json::from_str::<Json>(line).is_ok(), "{args:?}: {line}");
         }
+    }
+    // Some files of the folder cannot be read.
+    for line in stdout(3, &["ls", "--json", "-rl", "."]).lines() {
+        assert!(serde_json::from_str::<Json>(line).is_ok(), "{line}");
     }
 }
 

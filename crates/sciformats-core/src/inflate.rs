@@ -354,6 +354,16 @@ fn stored(bits: &mut Bits<'_>, max: usize, out: &mut Vec<u8>, at: usize) -> Opti
 #[inline(never)]
 fn repeat(out: &mut [u8], source: usize, at: usize, length: usize) -> Option<()> {
     let distance = at.checked_sub(source)?;
+    if distance >= length {
+        let (before, rest) = out.split_at_mut_checked(at)?;
+        rest.get_mut(..length)?.copy_from_slice(before.get(source..)?.get(..length)?);
+        return Some(());
+    }
+    if distance == 1 {
+        let byte = *out.get(source)?;
+        out.get_mut(at..)?.get_mut(..length)?.fill(byte);
+        return Some(());
+    }
     if distance >= STEP {
         for done in (0..length).step_by(STEP) {
             let step = *out.get(source + done..)?.first_chunk::<STEP>()?;
