@@ -48,7 +48,7 @@ pub(crate) fn note_background(path: &Path) -> Result<Background> {
 
 /// Writes an image of 100 × 200 pixels, some of which are flagged.
 pub(crate) fn make(path: &Path) -> Result<()> {
-    let pixel = |i: u16| if i % 100 == 0 { 1e6 } else { f32::from(i % 7) };
+    let pixel = |i: u16| if i.is_multiple_of(100) { 1e6 } else { f32::from(i % 7) };
     let pixels: Vec<f32> = (0..20_000).map(pixel).collect();
     let flags: Vec<u32> = (0..20_000).map(|i| u32::from(i % 100 == 0)).collect();
     let mut document = Document::new();
