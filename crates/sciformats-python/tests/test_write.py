@@ -505,7 +505,7 @@ def test_copies_that_fail_leave_nothing(tmp_path: pathlib.Path) -> None:
             file.copy("g", other, name="a/b/c")
         assert list(other) == ["kept"]
         file.copy("g/texts", other)
-        with pytest.raises(ValueError, match="exists"):
+        with pytest.raises(RuntimeError, match="exists"):
             file.copy("g/texts", other)
     with h5py.File(folder / "new.h5") as found:
         assert list(found) == ["kept", "texts"] and found["texts"][1].decode() == "\u00e9"
@@ -560,3 +560,48 @@ def test_visiting_groups_that_are_nested_deeply(tmp_path: pathlib.Path) -> None:
         links: list[str] = []
         file.visit_links(links.append)
         assert links == names and file.visititems(lambda name, member: name.count("/") == 1100 or None) is True
+
+
+def test_names_are_refused_as_h5py_refuses_them(tmp_path: pathlib.Path) -> None:
+    names = ["d", "g", "g/x", "soft", "lost", "none", "none/x", "lost/x", "", "/", ".", "g/new", "new"]
+    acts = {
+        "copy": lambda module, file, source, to: file.copy(source, to),
+        "copy into": lambda module, file, source, to: file.copy(file[source], file["g"], name=to),
+        "move": lambda module, file, source, to: file.move(source, to),
+        "hard": lambda module, file, source, to: file.__setitem__(to, file[source]),
+        "soft": lambda module, file, source, to: file.__setitem__(to, module.SoftLink("/d")),
+        "external": lambda module, file, source, to: file.__setitem__(to, module.ExternalLink("other.h5", "/d")),
+        "datatype": lambda module, file, source, to: file.__setitem__(to, np.dtype("f4")),
+        "group": lambda module, file, source, to: file.create_group(to),
+        "delete": lambda module, file, source, to: file.__delitem__(to),
+    }
+
+    def outcome(module: Any, act: str, source: str, to: str) -> Any:
+        path = tmp_path / "names.h5"
+        with h5py.File(path, "w") as file:
+            file["d"], file["g/x"] = np.arange(3), np.arange(2)
+            file["soft"], file["lost"] = h5py.SoftLink("/d"), h5py.SoftLink("/nowhere")
+        with module.File(path, "r+") as file:
+            try:
+                acts[act](module, file, source, to)
+            except Exception as error:
+                return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
+        found: list[str] = []
+        with h5py.File(path) as file:
+            file.visit_links(found.append)
+        return sorted(found)
+
+    for act in acts:
+        for source in names if act in ("copy", "copy into", "move", "hard") else ["d"]:
+            for to in names:
+                if act == "move" and source == "g" and to == "g/new":
+                    continue  # h5py loses the group
+                assert outcome(h5, act, source, to) == outcome(h5py, act, source, to), (act, source, to)
+
+
+def test_a_group_is_not_moved_into_itself(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "moved.h5", "w") as file:
+        file["g/x"] = 1
+        with pytest.raises(ValueError, match="leads into"):
+            file.move("g", "g/new")
+        assert list(file["g"]) == ["x"]

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from sciformats.h5._opened import commit_all
+from sciformats.h5._writing import refusing
 
 
 class Options(NamedTuple):
@@ -23,14 +24,14 @@ def copy(source: Any, group: Any, name: str, options: Options) -> None:
 
     Raises
     ------
-    ValueError
-        If the name exists, or the file was opened for reading.
+    RuntimeError
+        If the name exists, its path leads nowhere, or the file was opened for reading.
     NotSupported
         If the copy would not show the same elements, because they are in other files.
     """
     if options.expand_refs:
         raise NotImplementedError("copies of what references lead to are not supported")
-    path = (group.name or "/") if name in ("", "/") else group._target(name, "object")
+    path = group._target(name, "copy")
     origin, target = source._file_of, group._file_of
     if options.expand_external:
         # Links are followed in the files as they are stored.
@@ -42,4 +43,5 @@ def copy(source: Any, group: Any, name: str, options: Options) -> None:
         origin.check_open()
         node = origin.at(source._address) if source._found is None else source._found
         within = origin.editor is not None and origin.editor is target.editor
-        target.change("copy", path, node, within, (options.shallow, options.expand_soft, options.expand_external, options.without_attrs))
+        with refusing("copy"):
+            target.change("copy", path, node, within, (options.shallow, options.expand_soft, options.expand_external, options.without_attrs))

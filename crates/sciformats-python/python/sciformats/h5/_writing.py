@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sciformats.errors import NotSupported
+from sciformats.errors import Error, NotSupported
 from sciformats.h5 import _create, _encode
 from sciformats.h5._config import get_config
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
@@ -24,6 +24,30 @@ _IGNORED = frozenset(
     {"track_times", "track_order", "dcpl", "dapl", "efile_prefix", "virtual_prefix", "rdcc_nbytes", "rdcc_nslots"}
     | {"rdcc_w0", "fill_time", "lcpl", "copy"}
 )
+
+#: What h5py raises, and how it begins the message, if a name cannot be given to what is named here.
+_REFUSALS: dict[str, tuple[type[Exception], str]] = {
+    "group": (ValueError, "Unable to synchronously create group"),
+    "dataset": (ValueError, "Unable to synchronously create dataset"),
+    "datatype": (KeyError, "Unable to commit datatype synchronously"),
+    "link": (OSError, "Unable to create link"),
+    "soft link": (OSError, "Unable to synchronously create soft link"),
+    "external link": (RuntimeError, "Unable to create external link"),
+    "moved link": (ValueError, "Unable to move link"),
+    "copy": (RuntimeError, "Unable to synchronously copy object"),
+}
+
+
+@contextmanager
+def refusing(what: str) -> Iterator[None]:
+    """Raise what h5py raises for ``what`` if its path leads through something that does not exist or is no group."""
+    try:
+        yield
+    except (KeyError, ValueError) as error:
+        kind, words = _REFUSALS[what]
+        if isinstance(error, (Error, UnicodeError, kind)):
+            raise
+        raise kind(f"{words} ({error.args[0]})") from error
 
 
 def _cache(options: dict[str, Any], opened: Any) -> tuple[int, int, float]:
@@ -66,14 +90,19 @@ class GroupWriting:
         if not isinstance(name, str):
             raise TypeError(f"a name must be str or bytes, not {type(name)}")
         path = self._path(name)
+        kind, words = _REFUSALS[what]
         if self._file_of.editor is None:
-            raise ValueError(f"Unable to synchronously create {what} (no write intent on file)")
+            raise kind(f"{words} (no write intent on file)")
         if not path.strip("/"):
-            raise ValueError(f"Unable to synchronously create {what} (no name)")
+            raise (ValueError if name == "" and what in ("link", "external link") else kind)(f"{words} (no name)")
         full = "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
-        found = self._file_of.has_link(full)
-        if found if found is not None else name in self:
-            raise ValueError(f"Unable to synchronously create {what} (name already exists)")
+        if full == "/":
+            raise kind(f"{words} (name already exists)")
+        with refusing(what):
+            found = self._file_of.has_link(full)
+            exists = found if found is not None else name in self
+        if exists:
+            raise kind(f"{words} (name already exists)")
         return full
 
     def _elsewhere(self, name: Any) -> tuple[File, str] | None:
@@ -125,7 +154,8 @@ class GroupWriting:
 
         if track_order is None and get_config().track_order:
             track_order = True
-        address = self._file_of.change("group", path, None if track_order is None else bool(track_order))
+        with refusing("group"):
+            address = self._file_of.change("group", path, None if track_order is None else bool(track_order))
         return Group(self._file_of, Guarded(self._file_of, address, path), path)
 
     def require_group(self, name: Any) -> Group:
@@ -265,24 +295,31 @@ class GroupWriting:
             if value._file_of.address != self._file_of.address:
                 raise OSError("Unable to synchronously create link (interfile hard links are not allowed)")
             path = self._target(name, "link")
-            self._file_of.change("hard_link", path, value._place)
+            with refusing("link"):
+                self._file_of.change("hard_link", path, value._place)
         elif isinstance(value, SoftLink):
-            path = self._target(name, "link")
-            self._file_of.change("soft_link", path, value.path)
+            path = self._target(name, "soft link")
+            with refusing("soft link"):
+                self._file_of.change("soft_link", path, value.path)
         elif isinstance(value, ExternalLink):
-            path = self._target(name, "link")
-            self._file_of.change("external_link", path, value.filename, value.path)
+            path = self._target(name, "external link")
+            with refusing("external link"):
+                self._file_of.change("external_link", path, value.filename, value.path)
         elif isinstance(value, HardLink):
             raise TypeError("a HardLink has no target; assign the object")
         elif isinstance(value, np.dtype):
             self._commit(name, value)
         else:
+            if isinstance(name, (str, bytes)) and self._file_of.editor is not None:
+                # As in h5py, whose datasets get their name after they have been created.
+                self._target(name, "link")
             self.create_dataset(name, data=value)
 
     def _commit(self, name: Any, dtype: np.dtype[Any]) -> Datatype:
         described = _encode.describe(dtype)
         path = self._target(name, "datatype")
-        self._file_of.change("datatype", path, described)
+        with refusing("datatype"):
+            self._file_of.change("datatype", path, described)
         found: Datatype = self[path]
         return found
 
@@ -294,6 +331,8 @@ class GroupWriting:
         if there is not None:
             del there[0][there[1]]
             return
+        if name == "":
+            raise ValueError("No name (no name)")
         if name not in self:
             raise KeyError(f"Couldn't delete link (component '{name}' not found)")
         if self._file_of.editor is None:
@@ -307,7 +346,13 @@ class GroupWriting:
             self._file_of.removed(address)
 
     def move(self, source: str, dest: str) -> None:
-        """Move or rename a link."""
+        """Move or rename a link.
+
+        Raises
+        ------
+        ValueError
+            If the link does not exist, the new name does, or it is below what is moved.
+        """
         if source == dest:
             return
         there, to = self._elsewhere(source), self._elsewhere(dest)
@@ -317,8 +362,10 @@ class GroupWriting:
             there[0].move(there[1], to[1])
             return
         if source not in self:
-            raise KeyError(f"Unable to move link (component '{source}' not found)")
-        self._file_of.change("move_link", self._path(source), self._target(dest, "link"))
+            raise ValueError(f"Unable to move link (component '{source}' not found)")
+        path = self._target(dest, "moved link")
+        with refusing("moved link"):
+            self._file_of.change("move_link", self._path(source), path)
 
     def copy(
         self,
@@ -331,12 +378,20 @@ class GroupWriting:
         expand_refs: bool = False,
         without_attrs: bool = False,
     ) -> None:
-        """Copy an object, with everything below, to another place or file."""
+        """Copy an object, with everything below, to another place or file.
+
+        Raises
+        ------
+        RuntimeError
+            If the object does not exist, or the new name does.
+        """
         from sciformats.h5 import _copy
         from sciformats.h5._objects import Group
 
         if isinstance(source, str):
-            source = self[source]
+            # As in h5py, which only opens the object to know its name.
+            with refusing("copy") if name is not None or not isinstance(dest, Group) else nullcontext():
+                source = self[source]
         if isinstance(dest, Group):
             base = name if name is not None else (source.name or "").rsplit("/", 1)[-1]
             to: Any = dest
