@@ -128,8 +128,9 @@ fn registries() -> Vec<PathBuf> {
     entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// Makes the module smaller with the tool of Binaryen. The steps that count only the size make it one part in a hundred smaller,
-/// and decoding of gzip a tenth slower, so they are left out.
+/// Makes the module smaller with the tool of Binaryen. The steps that count only the size make it one part in sixty smaller, and are
+/// left out because the size permits it. How they change the time to decode gzip is less than what runs differ by: 0.71 to 0.84 of
+/// the time of h5wasm with them, and 0.66 to 0.80 without.
 fn optimise(tools: &Path, module: &Path, small: &Path) -> Result {
     let mut command = Command::new("node");
     command.arg(tools.join("binaryen").join("bin").join("wasm-opt")).args(["-O2", "-s", "1"]);

@@ -11,10 +11,12 @@
 //! | 3 each | the lengths of the codes of lengths, then with these codes all other lengths |
 //! | – | codes of literals, and of lengths with their distances, up to the code of the end |
 //!
-//! Elements that are numbers give literals and short copies in an order that no processor predicts, so what costs time is each
-//! decision that depends on the data. One look into a table therefore decodes a literal *and* what follows it, and a
-//! copy is always made, of nothing if there is none. That takes three quarters of the time of the common way, which is to
-//! distinguish literals from copies.
+//! What costs time is each decision that depends on the data and that the processor does not predict. The lengths of the codes of
+//! a block tell how frequent literals are, which selects one of two loops:
+//!
+//! - If literals and copies are about as frequent, they come in an order that is hard to predict. One look into a table therefore
+//!   decodes a literal *and* what follows it, and a copy is always made, of nothing if there is none.
+//! - Otherwise literals are distinguished from copies, in the common way.
 //!
 //! An entry of a table is a number of 32 bits:
 //!
@@ -41,7 +43,7 @@ const DISTANCES: usize = 1 << DISTANCE_BITS;
 /// Copies are made in steps of as many bytes.
 const STEP: usize = 16;
 
-/// As many bytes are there after the place of the output at which the fast loop goes on: two literals, the longest copy, and a step.
+/// As many bytes are there after the place of the output at which a fast loop goes on: eight literals, the longest copy, and two steps.
 const ROOM: usize = 320;
 
 /// No stream grows by more than this factor, in which a copy of 258 bytes takes two bits.
@@ -49,6 +51,15 @@ const MOST_GROWTH: usize = 1032;
 
 /// A table of pairs is made if as many bytes follow. For fewer ones, it would take longer than it saves.
 const WORTH_PAIRS: usize = 4096;
+
+/// The share of all codes together. A code of `n` bits has the share `ALL >> n`, which is about how frequent it is.
+const ALL: u32 = 1 << 15;
+
+/// With such a share of literals, whether one comes is hard to predict.
+const EVEN: std::ops::Range<u32> = ALL / 16 * 6..ALL / 16 * 9;
+
+/// With a smaller share of literals, pairs are rare.
+const PAIRED: u32 = ALL / 4;
 
 const LITERAL: u32 = 1 << 24;
 const LENGTH: u32 = 1 << 26;
@@ -67,6 +78,8 @@ pub struct Inflater {
     /// Up to two literals, or a literal and a length.
     pairs: Box<[u32; LITERALS]>,
     has_pairs: bool,
+    /// Whether literals and copies are about as frequent, in a long block.
+    is_even: bool,
     longer: Vec<u32>,
     /// Distances, and after them as many entries that are no distance and take no bits.
     distances: Box<[u32; 2 * DISTANCES]>,
@@ -92,6 +105,7 @@ impl Inflater {
             single: Box::new([0; LITERALS]),
             pairs: Box::new([0; LITERALS]),
             has_pairs: false,
+            is_even: false,
             longer: Vec::new(),
             distances: Box::new([0; 2 * DISTANCES]),
             longer_distances: Vec::new(),
@@ -185,7 +199,12 @@ impl Inflater {
     fn tables(&mut self, literals: &[u8], distances: &[u8], bits: &Bits<'_>) -> Option<()> {
         let codes = Codes::of(literals).filter(|codes| codes.is_complete)?;
         codes.fill(&mut self.single, &mut self.longer, literal_or_length)?;
-        self.has_pairs = bits.data.len() - bits.position() >= WORTH_PAIRS;
+        // How long the codes of literals are says how frequent they are.
+        let share: u32 =
+            literals.iter().take(256).filter(|length| **length > 0).map(|length| ALL >> length).sum();
+        let is_long = bits.data.len() - bits.position() >= WORTH_PAIRS;
+        self.is_even = is_long && EVEN.contains(&share);
+        self.has_pairs = is_long && share >= PAIRED;
         if self.has_pairs {
             self.pair(&codes)?;
         }
@@ -227,7 +246,8 @@ impl Inflater {
     /// Decodes a block into `vec` from `at` on, and returns where it ends.
     fn block(&self, bits: &mut Bits<'_>, max: usize, vec: &mut Vec<u8>, mut at: usize) -> Option<usize> {
         loop {
-            let (end, is_over) = self.fast(bits, vec, at)?;
+            let step = if self.is_even { Self::uniform } else { Self::branching };
+            let (end, is_over) = step(self, bits, vec, at)?;
             at = end;
             if at > max {
                 return None;
@@ -267,10 +287,10 @@ impl Inflater {
         }
     }
 
-    /// Decodes as long as no step can pass the end of the input or of the output. Returns where it stopped, and whether the block
-    /// is over.
+    /// Decodes as long as no step can pass the end of the input or of the output, in the same steps for all that may come. Returns
+    /// where it stopped, and whether the block is over.
     #[inline]
-    fn fast(&self, bits: &mut Bits<'_>, out: &mut [u8], mut at: usize) -> Option<(usize, bool)> {
+    fn uniform(&self, bits: &mut Bits<'_>, out: &mut [u8], mut at: usize) -> Option<(usize, bool)> {
         let table = if self.has_pairs { &*self.pairs } else { &*self.single };
         let last = out.len().checked_sub(ROOM)?;
         let Bits { data, at: mut from, mut buffer, mut count } = *bits;
@@ -318,6 +338,85 @@ impl Inflater {
             let step = *out.get(source..)?.first_chunk::<STEP>()?;
             *out.get_mut(at..)?.first_chunk_mut()? = step;
             if length > STEP || length > distance {
+                repeat(out, source, at, length)?;
+            }
+            at += length;
+        }
+        *bits = Bits { data, at: from, buffer: low(buffer, count), count };
+        Some((at, is_over))
+    }
+
+    /// Does the same as [`uniform`](Self::uniform) with branches, which is faster where they are predicted.
+    #[inline]
+    fn branching(&self, bits: &mut Bits<'_>, out: &mut [u8], mut at: usize) -> Option<(usize, bool)> {
+        let table = if self.has_pairs { &*self.pairs } else { &*self.single };
+        let last = out.len().checked_sub(ROOM)?;
+        let Bits { data, at: mut from, mut buffer, mut count } = *bits;
+        let mut is_over = false;
+        while at <= last {
+            let Some(next) = data.get(from..).and_then(<[u8]>::first_chunk::<8>) else { break };
+            buffer |= u64::from_le_bytes(*next) << count;
+            from += addressable(u64::from((63 - count) >> 3));
+            count |= 56;
+            let mut entry = look(table, buffer);
+            // Each of these entries takes 12 bits at most, so that 20 are left for a length.
+            for _ in 0..3 {
+                if entry & (LENGTH | SPECIAL) != 0 {
+                    break;
+                }
+                let [_, first, second, literals] = entry.to_le_bytes();
+                *out.get_mut(at..)?.first_chunk_mut()? = [first, second];
+                at += usize::from(literals & 3);
+                // Without a length there are no extra bits, so that six bits are the number.
+                buffer >>= entry & 63;
+                count -= entry & 63;
+                entry = look(table, buffer);
+            }
+            if entry & SPECIAL != 0 {
+                entry = code(entry, &self.longer, buffer >> LITERAL_BITS)?;
+                if entry & SPECIAL != 0 {
+                    is_over = entry & END != 0;
+                    buffer >>= entry & 31;
+                    count -= entry & 31;
+                    break;
+                }
+            }
+            // A length takes 20 bits at most, and its distance 28.
+            if count < 48 && entry & LENGTH != 0 {
+                let Some(next) = data.get(from..).and_then(<[u8]>::first_chunk::<8>) else { break };
+                buffer |= u64::from_le_bytes(*next) << count;
+                from += addressable(u64::from((63 - count) >> 3));
+                count |= 56;
+            }
+            let [_, first, second, literals] = entry.to_le_bytes();
+            *out.get_mut(at..)?.first_chunk_mut()? = [first, second];
+            at += usize::from(literals & 3);
+            let (used, extra) = (entry & 31, entry >> 5 & 7);
+            if entry & LENGTH == 0 {
+                buffer >>= used;
+                count -= used;
+                continue;
+            }
+            let length = addressable(3 + u64::from(second) + low(buffer >> (used - extra), extra));
+            buffer >>= used;
+            count -= used;
+            let entry = look(&self.distances, buffer & (DISTANCES as u64 - 1));
+            let entry = code(entry, &self.longer_distances, buffer >> DISTANCE_BITS)?;
+            if entry & SPECIAL != 0 {
+                return None;
+            }
+            let (used, extra) = (entry & 31, entry >> 5 & 15);
+            let distance = addressable(u64::from(entry >> 16) + low(buffer >> (used - extra), extra));
+            buffer >>= used;
+            count -= used;
+            let source = at.checked_sub(distance)?;
+            let step = *out.get(source..)?.first_chunk::<STEP>()?;
+            *out.get_mut(at..)?.first_chunk_mut()? = step;
+            let step = *out.get(source + STEP..)?.first_chunk::<STEP>()?;
+            *out.get_mut(at + STEP..)?.first_chunk_mut()? = step;
+            // A second step is wrong for short distances, but nothing is lost by it.
+            let enough = if distance < STEP { distance } else { 2 * STEP };
+            if length > enough {
                 repeat(out, source, at, length)?;
             }
             at += length;
@@ -554,8 +653,14 @@ struct Bits<'a> {
 }
 
 impl Bits<'_> {
-    /// Adds bytes until there are 49 bits or more, or no more bytes.
+    /// Adds bytes until there are 49 bits or more, or no more bytes. Above these bits there may be some of the next ones.
     fn refill(&mut self) {
+        if let Some(next) = self.data.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
+            self.buffer |= u64::from_le_bytes(*next) << self.count;
+            self.at += addressable(u64::from((63 - self.count) >> 3));
+            self.count |= 56;
+            return;
+        }
         while self.count <= 48 {
             let Some(&byte) = self.data.get(self.at) else { return };
             self.buffer |= u64::from(byte) << self.count;
