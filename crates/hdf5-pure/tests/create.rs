@@ -5,6 +5,9 @@
 use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use crate::description::describe;
@@ -103,6 +106,70 @@ fn an_editor_whose_disk_is_full_says_so_each_time() {
             "{error}"
         );
     }
+}
+
+/// A disk that gets full after a number of writes, for good.
+struct Filling {
+    bytes: Vec<u8>,
+    writes: Arc<AtomicUsize>,
+}
+
+impl Filling {
+    fn spend(&self, what: &'static str) -> Result<()> {
+        let spent = self.writes.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+        spent.map(drop).map_err(|_| Error::io(what, ErrorKind::StorageFull.into()))
+    }
+}
+
+impl ReadAt for Filling {
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        self.bytes.read_at(offset, len)
+    }
+}
+
+impl WriteAt for Filling {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.spend("write")?;
+        self.bytes.write_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        self.spend("resize")?;
+        self.bytes.set_size(size)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_commit_that_failed_half_way_says_why_each_time() {
+    let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+    file.dataset("kept").write(&[1]).unwrap();
+    let bytes = file.into_bytes().unwrap();
+    let mut failed = 0;
+    for allowed in 0.. {
+        let writes = Arc::new(AtomicUsize::new(usize::MAX));
+        let disk = Filling { bytes: bytes.clone(), writes: Arc::clone(&writes) };
+        let mut editor = Editor::in_storage(Box::new(disk), &EditOptions::default()).unwrap();
+        editor.open_dataset("kept").unwrap().write_all(&[2]).unwrap();
+        for i in 0..20 {
+            editor.group(&format!("g{i}")).unwrap();
+        }
+        writes.store(allowed, Relaxed);
+        let Err(first) = editor.commit() else { break };
+        failed += 1;
+        for error in [first, editor.commit().unwrap_err(), editor.commit().unwrap_err()] {
+            let full = matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::StorageFull);
+            assert!(full, "after {allowed} writes: {error}");
+        }
+    }
+    assert!(failed > 3, "{failed}");
 }
 
 #[test]

@@ -269,6 +269,43 @@ fn a_selection_of_nothing_is_an_error() {
     assert_eq!(names(dir), ["f4.ra", "filters.h5", "hoomd-log.gsd"]);
 }
 
+/// An option is obeyed or refused.
+#[test]
+fn options_of_other_formats_are_refused() {
+    let dir = folder(&["rawarray/f4.ra"]);
+    let dir = dir.path();
+    std::fs::write(dir.join("t.csv"), "a,b\n1,2\n").unwrap();
+    let options =
+        [["--bound", "1.8"], ["--chunks", "2"], ["--filter", "zstd"], ["--level", "3"], ["--shards", "4"]];
+    for option in options {
+        for to in ["x.npy", "x.ra", "x.csv", "x.json", "x.npz", "x.png"] {
+            for more in [&[][..], &["--lossy"]] {
+                let said = stderr(dir, 2, &[&["convert", "f4.ra", to], &option[..], more].concat());
+                assert!(said.contains(option[0].trim_start_matches('-')), "{to}: {said}");
+            }
+        }
+        #[cfg(feature = "tables")]
+        for to in ["x.parquet", "x.arrow"] {
+            let said = stderr(dir, 2, &["convert", "t.csv", to, option[0], option[1]]);
+            assert!(said.contains(option[0]), "{to}: {said}");
+        }
+    }
+    for option in [["--bound", "1.8"], ["--shards", "4"]] {
+        for to in ["x.asdf", "x.b2nd", "x.gsd", "x.nc"] {
+            let said = stderr(dir, 2, &["convert", "f4.ra", to, "--lossy", option[0], option[1]]);
+            assert!(said.contains(option[0].trim_start_matches('-')), "{to}: {said}");
+        }
+        #[cfg(feature = "tables")]
+        if option[0] == "--bound" {
+            let said = stderr(dir, 2, &["convert", "t.csv", "x.h5", option[0], option[1]]);
+            assert!(said.contains(option[0]), "{said}");
+        }
+    }
+    #[cfg(feature = "tables")]
+    stderr(dir, 1, &["convert", "t.csv", "x.h5", "--to", "asdf"]);
+    assert_eq!(names(dir), ["f4.ra", "t.csv"]);
+}
+
 #[test]
 fn a_view_is_converted_as_a_table() {
     let dir = folder(&["gsd/hoomd-log.gsd"]);

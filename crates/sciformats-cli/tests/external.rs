@@ -265,3 +265,27 @@ fn what_is_named_from_the_old_folder_is_refused_in_another() {
     program.stdout(0, &["repack", "main/image.asdf", "main/o.asdf"]);
     assert_eq!(program.stdout(0, &["cat", "main/o.asdf", "/image"]), "[1 2]\n");
 }
+
+#[test]
+fn a_rescue_with_inline_takes_what_lies_elsewhere_into_the_new_file() {
+    let place = tempfile::tempdir().unwrap();
+    made(place.path());
+    // All of this file can be read, but not all of the other one.
+    let mut file = Writer::create(place.path().join("main/whole.h5")).unwrap();
+    file.dataset("raw").shape([6]).external([("raw.bin", 0, Some(24))]).create::<i32>().unwrap();
+    let all = Slab::all(&[6]).unwrap();
+    file.dataset("v_in").shape([6]).map("sub/s.h5", "/d", &all, &all).create::<i32>().unwrap();
+    file.finish().unwrap();
+    let program = Program::at(place.path());
+    for name in ["whole", "m"] {
+        let (from, to) = (format!("main/{name}.h5"), format!("other/{name}.h5"));
+        program.stdout(0, &["repack", &from, &to, "--lossy", "--inline"]);
+    }
+    fs::remove_dir_all(place.path().join("main")).unwrap();
+    for name in ["whole", "m"] {
+        for path in ["/raw", "/v_in"] {
+            let values = program.stdout(0, &["cat", &format!("other/{name}.h5"), path]);
+            assert_eq!(values, NUMBERS, "{name}: {path}");
+        }
+    }
+}

@@ -148,3 +148,54 @@ fn texts_that_netcdf_does_not_have_are_losses() {
     let copied = Dataset::open(&path).unwrap();
     assert!(copied.variable("/good").is_ok() && copied.variable("/ends").is_err());
 }
+
+/// Attributes whose text or name netCDF does not have are written as far as it can, and each has a line in the list of losses.
+#[test]
+fn attributes_that_are_changed_are_losses() {
+    use sciformats_conventions::sciformats::hdf5_pure::{Name, Writer};
+    use sciformats_conventions::sciformats::memory::{Memory, array, texts};
+    use sciformats_conventions::sciformats::{File, Format};
+    use sciformats_conventions::write::NetCdfCopy;
+
+    let dir = tempfile::tempdir().unwrap();
+    let mut tree = Memory::new(Format::Hdf5);
+    let root = tree.root();
+    let x = tree.array(root, "x", array(&[2], &[1i16, 2]));
+    let latin = || {
+        let mut latin = texts(&[1], &["xyz"]);
+        latin.bytes.iter_mut().filter(|byte| **byte == b'z').for_each(|byte| *byte = 0xb5);
+        latin
+    };
+    for object in [root, x] {
+        tree.attribute(object, "good", texts(&[1], &["\u{b5}m"]));
+        tree.attribute(object, "latin", latin());
+        tree.attribute(object, "a/b", array(&[1], &[1i32]));
+        tree.attribute(object, "c/d", array(&[1], &[1i32]));
+        tree.attribute(object, "c_d", array(&[1], &[2i32]));
+    }
+    let data = Dataset::new(File::from(tree));
+    let copy = NetCdfCopy::new(&data, &|_| true).unwrap();
+    let mut lost: Vec<&str> = copy.losses().iter().map(|(path, _)| path.as_str()).collect();
+    lost.sort_unstable();
+    assert_eq!(lost, ["/@a/b", "/@c/d", "/@latin", "/x@a/b", "/x@c/d", "/x@latin"], "{:?}", copy.losses());
+    let path = dir.path().join("t.nc");
+    copy.create(&path, None).unwrap();
+    let copied = Dataset::open(&path).unwrap();
+    let node = copied.node("/x").unwrap();
+    assert_eq!(node.integers("a_b").unwrap(), Some(vec![1]));
+    assert_eq!(node.integers("c_d").unwrap(), Some(vec![2]));
+
+    // The same for names that are not UTF-8.
+    let path = dir.path().join("names.h5");
+    let mut file = Writer::create(&path).unwrap();
+    let latin = Name::from(&b"caf\xe9"[..]);
+    file.root().attribute(&latin, 1).unwrap();
+    file.dataset(&latin).write(&[1]).unwrap();
+    file.finish().unwrap();
+    let data = Dataset::open(&path).unwrap();
+    let copy = NetCdfCopy::new(&data, &|_| true).unwrap();
+    let mut lost: Vec<&str> = copy.losses().iter().map(|(path, _)| path.as_str()).collect();
+    lost.sort_unstable();
+    assert_eq!(lost, [r"/@caf\xe9", r"/caf\xe9"], "{:?}", copy.losses());
+    copy.create(dir.path().join("names.nc"), None).unwrap();
+}

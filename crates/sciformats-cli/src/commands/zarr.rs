@@ -25,11 +25,11 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome<Option<Answer>> 
     let (input, output) = (&args.files.input, &args.files.output);
     let store = input.join("zarr.json").is_file();
     let written = args.to.is_none() && output.extension().is_some_and(|end| end == "zarr");
+    if args.shards.is_some() && !written {
+        return Err(Failure::Usage("--shards is only for output that ends in .zarr".into()));
+    }
     if !store && !written {
-        return match args.shards {
-            Some(_) => Err(Failure::Usage("--shards is only for output that ends in .zarr".into())),
-            None => Ok(None),
-        };
+        return Ok(None);
     }
     if !args.select.is_empty() || args.check || args.dry_run || args.storage.bound.is_some() {
         return Err(Failure::Usage(

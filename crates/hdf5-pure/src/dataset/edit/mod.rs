@@ -47,8 +47,8 @@ pub(crate) struct Edited {
     changed: bool,
     /// The number of bytes that wait for the commit.
     waiting: u64,
-    /// Whether an edit failed half way.
-    broken: bool,
+    /// Why an edit failed half way.
+    broken: Option<Error>,
     /// The external files that hold the elements, if there are any.
     pub(crate) outer: Option<Outer>,
 }
@@ -84,14 +84,14 @@ pub(crate) fn load(session: &Session, address: Address) -> Result<Dataset> {
         Data::External(files) => Some(Outer::open(opened, files)?),
         _ => None,
     };
-    dataset.edited = Some(Edited { layout, dataspace, changed: false, waiting: 0, broken: false, outer });
+    dataset.edited = Some(Edited { layout, dataspace, changed: false, waiting: 0, broken: None, outer });
     Ok(dataset)
 }
 
 /// Writes everything that is pending for `dataset`, whose header is at `address`, and frees what is not used any more.
 ///
 /// # Errors
-/// Returns `Io`, and [`Error::Usage`] if an edit failed half way.
+/// Returns `Io`, and the error of an edit that failed half way.
 pub(crate) fn settle(
     session: &Session,
     output: &mut Output,
@@ -104,7 +104,7 @@ pub(crate) fn settle(
         return Ok(());
     }
     let mut outer = edited.outer.take();
-    outer.as_mut().map_or(Ok(()), Outer::write).inspect_err(|_| edited.broken = true)?;
+    outer.as_mut().map_or(Ok(()), Outer::write).inspect_err(|error| edited.broken = Some(error.clone()))?;
     let edited = edited.clone();
     let layout = dataset.attempt(|dataset| dataset.put(session, output, registry, &edited))?;
     let mut header = session.header(address)?;
@@ -120,7 +120,7 @@ pub(crate) fn settle(
     }
     header.write(output)?;
     let dataspace = dataset.dataspace.clone();
-    dataset.edited = Some(Edited { layout, dataspace, changed: false, waiting: 0, broken: false, outer });
+    dataset.edited = Some(Edited { layout, dataspace, changed: false, waiting: 0, broken: None, outer });
     Ok(())
 }
 
@@ -130,13 +130,10 @@ impl Dataset {
         self.edited.as_ref().is_some_and(|edited| edited.changed && edited.dataspace != self.dataspace)
     }
 
-    /// Fails if an edit failed half way, because the pending state is incomplete and must not be committed.
+    /// Fails with the error of an edit that failed half way, because the pending state is incomplete and must not be committed.
     pub(crate) fn sound(&self) -> Result<()> {
-        if self.edited.as_ref().is_some_and(|edited| edited.broken) {
-            let problem = "cannot be used after a change failed half way: open its file again";
-            return Err(Error::usage("dataset", problem));
-        }
-        Ok(())
+        let broken = self.edited.as_ref().and_then(|edited| edited.broken.as_ref());
+        broken.map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// Runs an edit, and marks the dataset if it fails half way, so that it cannot be committed.
@@ -144,7 +141,9 @@ impl Dataset {
         let result = edit(self);
         if let Some(edited) = &mut self.edited {
             edited.changed = true;
-            edited.broken |= result.is_err();
+            if let (Err(error), None) = (&result, &edited.broken) {
+                edited.broken = Some(error.clone());
+            }
         }
         result
     }

@@ -62,7 +62,9 @@ impl State {
             Flush::Durable => Syncs::Durable,
         };
         let done = self.session.commit(plan, syncs);
-        self.broken = self.session.fate() == Fate::Unknown;
+        if self.session.fate() == Fate::Unknown {
+            self.broken = done.as_ref().err().cloned();
+        }
         done?;
         self.watch(0, self.superblock)
     }

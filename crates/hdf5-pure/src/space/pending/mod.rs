@@ -99,8 +99,8 @@ struct State {
     fresh: Ranges,
     /// The bytes that replace bytes of the last commit, by their addresses. No two patches are adjacent.
     patches: BTreeMap<u64, Vec<u8>>,
-    /// Whether a commit failed half way, so that the file has to be opened again.
-    broken: bool,
+    /// Why a commit failed half way, after which the file has to be opened again.
+    broken: Option<Error>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -158,7 +158,7 @@ impl Space {
             freed: ByUse::default(),
             fresh: Ranges::default(),
             patches: BTreeMap::new(),
-            broken: false,
+            broken: None,
         }))
     }
 
@@ -344,11 +344,11 @@ impl Space {
     /// # Errors
     /// Returns [`Error::Conflict`] if the file is not the one that was read; nothing is written then. After `Io`, the
     /// file is as the last commit left it. If the device failed while the patches were written in place, the next
-    /// opening completes the commit, and [`Space`] refuses everything else.
+    /// opening completes the commit, and every later commit returns the same error.
     pub(crate) fn commit(&self, flush: Flush) -> Result<()> {
         let mut state = self.change();
-        if state.broken {
-            return Err(Error::usage("file", "cannot be used after a commit failed half way: open it again"));
+        if let Some(error) = &state.broken {
+            return Err(error.clone());
         }
         let new_end = state.trimmed_end();
         if let Some(plan) = state.plan(new_end)? {

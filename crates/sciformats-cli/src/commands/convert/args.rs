@@ -278,6 +278,23 @@ impl Storage {
         options.bound = self.bound.clone();
         options
     }
+
+    /// Fails if one of these is given where there is nothing to choose. `what` is what is written.
+    pub(in crate::commands) fn unasked(&self, check: bool, what: &str) -> Outcome<()> {
+        let Self { chunks, filter, level, bound } = self;
+        let mut given = [
+            ("--chunks", chunks.is_some()),
+            ("--filter", filter.is_some()),
+            ("--level", level.is_some()),
+            ("--bound", bound.is_some()),
+            ("--check", check),
+        ]
+        .into_iter();
+        match given.find(|(_, given)| *given) {
+            Some((option, _)) => Err(Failure::Usage(format!("{option} has no meaning for {what}"))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What can be written.

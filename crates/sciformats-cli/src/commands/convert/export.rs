@@ -68,13 +68,7 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
         Target::Png => return pictures::run(args, session),
         Target::Csv | Target::Json | Target::Npz => {}
     }
-    let storage = &args.storage;
-    if storage.chunks.is_some() || storage.filter.is_some() || storage.level.is_some() || args.check {
-        return Err(Failure::Usage(format!(
-            "--chunks, --filter, --level and --check have no meaning for {}",
-            target.word()
-        )));
-    }
+    args.storage.unasked(args.check, target.word())?;
     let streamed = is_stdout(output) && !args.dry_run;
     let aside = streamed.then(|| session.aside());
     let session = aside.as_ref().unwrap_or(session);

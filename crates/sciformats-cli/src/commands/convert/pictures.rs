@@ -20,10 +20,7 @@ use crate::session::Session;
 
 pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     let (input, output) = (&args.files.input, &args.files.output);
-    let storage = &args.storage;
-    if storage.chunks.is_some() || storage.filter.is_some() || storage.level.is_some() || args.check {
-        return Err(Failure::Usage("--chunks, --filter, --level and --check have no meaning for png".into()));
-    }
+    args.storage.unasked(args.check, "png")?;
     let data = Dataset::new(session.open_whole(input)?);
     super::selected(args, data.file())?;
     let fail = |error: Error| Failure::of(input, &error);

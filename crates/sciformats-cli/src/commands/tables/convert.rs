@@ -46,8 +46,13 @@ pub(in crate::commands) fn run(args: &Convert, session: &Session) -> Outcome<Opt
     if target.is_some() {
         formless(args)?;
     }
-    if args.lossy || args.check || args.storage.chunks.is_some() {
-        return Err(Failure::Usage("--lossy, --check and --chunks have no meaning for a table".into()));
+    if args.lossy || args.check || args.storage.chunks.is_some() || args.storage.bound.is_some() {
+        return Err(Failure::Usage(
+            "--lossy, --check, --chunks and --bound have no meaning for a table".into(),
+        ));
+    }
+    if target.is_some() {
+        args.storage.unasked(false, "a table of another program")?;
     }
     let path = match (path, args.select.as_slice()) {
         (path, []) => path,
@@ -127,9 +132,13 @@ fn to_hdf5(args: &Convert, table: &std::sync::Arc<dyn Scan>, session: &Session) 
         Some((file, place)) if !file.is_empty() => (PathBuf::from(file), Some(format!("/{place}"))),
         _ => (output.clone(), None),
     };
-    let hdf5 = matches!(args.to, Some(Target::Format(Format::Hdf5)))
-        || Format::expected_of(&file) == Some(Format::Hdf5)
-        || file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("h5ad"));
+    let hdf5 = match args.to {
+        Some(to) => to == Target::Format(Format::Hdf5),
+        None => {
+            Format::expected_of(&file) == Some(Format::Hdf5)
+                || file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("h5ad"))
+        }
+    };
     if !hdf5 {
         let output = output.display();
         return Err(Failure::Refused(format!(

@@ -1,9 +1,11 @@
 //! The attributes that netCDF can have, from attributes and values of the source.
 
-use sciformats::{AttributeValue, Decoder, ElementType, Result, Value};
+use std::collections::HashSet;
 
-use super::Told;
+use sciformats::{Attribute, AttributeValue, Datum, Decoder, ElementType, Name, Result, Value};
+
 use super::kind::text;
+use super::{ESCAPED, ESCAPED_NAME, Told};
 use crate::dataset::Dataset;
 use crate::decoding::Decoding;
 use crate::variable::Variable;
@@ -21,7 +23,8 @@ const OWN: [&str; 9] = [
     "_Netcdf4Coordinates",
 ];
 
-/// Adds the attributes that say what integers stand for.
+/// Adds the attributes that say what integers stand for. The names of an enumeration are words there, which are divided by
+/// spaces: [`are_words`] tells whether they remain as they are.
 pub(super) fn describe(element: &ElementType, attributes: &mut Vec<(String, Told)>) {
     match element {
         ElementType::Bool => attributes.push(("dtype".into(), Told::Text("bool".into()))),
@@ -33,6 +36,14 @@ pub(super) fn describe(element: &ElementType, attributes: &mut Vec<(String, Told
         }
         _ => {}
     }
+}
+
+/// Returns whether the names of an enumeration are words in UTF-8.
+pub(super) fn are_words(element: &ElementType) -> bool {
+    let ElementType::Enum { members, .. } = element else { return true };
+    members
+        .iter()
+        .all(|(name, _)| !is_other(name) && !name.as_bytes().iter().any(|byte| b" \t\n".contains(byte)))
 }
 
 /// Returns the attributes of the array of a variable, except those that its description contains or that its decoding has used.
@@ -81,39 +92,80 @@ fn dimension_list(name: &str) -> bool {
     false
 }
 
-/// Returns the attributes of an object as far as netCDF can have them.
+/// Returns the attributes of an object as far as netCDF can have them. What they lose is added to the losses.
 pub(super) fn attributes(
     data: &Dataset,
     path: &str,
     losses: &mut Vec<(String, String)>,
 ) -> Result<Vec<(String, Told)>> {
     let node = data.node(path)?;
+    let found = data.file().source().attributes(node.id())?.collect::<Result<Vec<Attribute>>>()?;
+    let mut names: HashSet<String> = found.iter().map(|attribute| attribute.name.shown().into()).collect();
     let mut all = Vec::new();
-    for attribute in data.file().source().attributes(node.id())? {
-        let attribute = attribute?;
+    for attribute in found {
         let name = attribute.name.shown().into_owned();
         // How Blosc2 divides an array into blocks is of no use to others.
         if OWN.contains(&name.as_str()) || name.starts_with("meta:") {
             continue;
         }
+        let at = format!("{path}@{name}");
+        let mut add = |name: &str, told: Told, escaped: bool| {
+            if escaped {
+                losses.push((at.clone(), ESCAPED.into()));
+            }
+            if is_other(&attribute.name) {
+                losses.push((at.clone(), ESCAPED_NAME.into()));
+            }
+            let plain = name.replace('/', "_");
+            if plain != name {
+                let free = names.insert(plain.clone());
+                let why = if free { "is called" } else { "is left out: another attribute has its new name" };
+                losses.push((at.clone(), format!("{why} {plain}, because names of netCDF have no slashes")));
+                if !free {
+                    return;
+                }
+            }
+            all.push((plain, told));
+        };
+        let value = attribute.value.as_ref().ok();
         #[cfg(feature = "blosc2")]
         if let Some(inner) = name.strip_prefix(crate::metalayer::PREFIX) {
-            let value = attribute.value.as_ref().ok().and_then(|value| value.data.as_ref().ok());
-            let told = value.and_then(|bytes| crate::metalayer::attribute(bytes)).as_ref().and_then(said);
+            let bytes = value.and_then(|value| value.data.as_ref().ok());
+            let value = bytes.and_then(|bytes| crate::metalayer::attribute(bytes));
+            let told = value.as_ref().and_then(said);
             // What is neither a number nor a text is told as JSON.
             let json = || data.file().source().attribute_json(node.id(), &attribute).map(Told::Text);
             if let Some(told) = told.or_else(json) {
-                all.push((inner.replace('/', "_"), told));
+                add(inner, told, value.as_ref().is_some_and(is_escaped));
                 continue;
             }
         }
-        match attribute.value.ok().as_ref().and_then(said) {
-            Some(told) => all.push((name.replace('/', "_"), told)),
-            None => losses
-                .push((format!("{path}@{name}"), "is a value that an attribute of netCDF cannot be".into())),
+        match value.and_then(said) {
+            Some(told) => add(&name, told, value.is_some_and(is_escaped)),
+            None => losses.push((at, "is a value that an attribute of netCDF cannot be".into())),
         }
     }
     Ok(all)
+}
+
+/// Returns whether a name is not UTF-8.
+pub(super) fn is_other(name: &Name) -> bool {
+    std::str::from_utf8(name.as_bytes()).is_err()
+}
+
+/// Returns whether texts of a value are not UTF-8, so that [`said`] escapes them.
+fn is_escaped(value: &AttributeValue) -> bool {
+    fn escaped(datum: &Datum<'_>) -> bool {
+        match datum {
+            Datum::Text(text) => std::str::from_utf8(text).is_err(),
+            Datum::Member(_, name) => name.is_some_and(is_other),
+            Datum::List(all) => all.iter().any(escaped),
+            Datum::Record(all) => all.iter().any(|(name, datum)| is_other(name) || escaped(datum)),
+            _ => false,
+        }
+    }
+    let Ok(bytes) = &value.data else { return false };
+    Decoder::new(&value.element, bytes).any(|datum| datum.is_ok_and(|datum| escaped(&datum)))
 }
 
 /// Returns the value of an attribute: numbers, texts, or anything else as JSON.

@@ -24,9 +24,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use sciformats::walk::{Found, breadth_first};
-use sciformats::{ElementType, Format, Object, Result, Value};
+use sciformats::{ElementType, Format, Name, Object, Result, Value};
 
-use self::attributes::{attributes, attributes_of, describe, told};
+use self::attributes::{are_words, attributes, attributes_of, describe, is_other, told};
 use self::frames::Frames;
 use self::kind::{Kind, half};
 use self::names::{Names, Side};
@@ -40,6 +40,10 @@ use crate::variable::Variable;
 
 /// Why a text is left out.
 const NUL: &str = "is left out: it holds a text with a NUL, which netCDF takes for its end";
+
+/// What becomes of texts and of names that are not UTF-8.
+const ESCAPED: &str = "holds text that is not UTF-8, whose bytes become escapes such as `\\xb5`";
+const ESCAPED_NAME: &str = "has a name that is not UTF-8, whose bytes become escapes such as `\\xb5`";
 
 /// The plan of a netCDF-4 file with the contents of another file.
 ///
@@ -199,7 +203,7 @@ impl NetCdfCopy {
         }
     }
 
-    /// Returns what is left out, with the reasons.
+    /// Returns what is left out or changed, with the reasons.
     pub fn losses(&self) -> &[(String, String)] {
         &self.losses
     }
@@ -256,8 +260,9 @@ impl NetCdfCopy {
         attributes.extend(text("long_name", &variable.long_name));
         attributes.extend(text("standard_name", &variable.standard_name));
         attributes.extend(text("units", &variable.units).filter(|_| time.is_none()));
-        if let Ok(others) = attributes_of(&variable, &mut self.losses) {
-            attributes.extend(others);
+        match attributes_of(&variable, &mut self.losses) {
+            Ok(others) => attributes.extend(others),
+            Err(error) => self.lose(path, format!("has attributes that cannot be read: {error}")),
         }
         let mut element = variable.element();
         while let ElementType::Array { element: inner, shape } = element {
@@ -300,6 +305,9 @@ impl NetCdfCopy {
     /// Adds one variable, or two for complex numbers.
     fn add(&mut self, of: Of<'_>, element: &ElementType, origin: &dyn Fn(As) -> Origin) {
         let Of { path, name, sides: dimensions, mut attributes, time } = of;
+        if is_other(&Name::from_shown(path)) {
+            self.lose(path, ESCAPED_NAME);
+        }
         if let Some(calendar) = time {
             let text = |text: &str| Told::Text(text.to_owned());
             attributes.push(("units".into(), text("microseconds since 1970-01-01")));
@@ -326,6 +334,9 @@ impl NetCdfCopy {
             return self.lose(path, format!("has elements of type {element}, which netCDF does not have"));
         };
         describe(element, &mut attributes);
+        if !are_words(element) {
+            self.lose(path, "has values whose names are not words in UTF-8, as `flag_meanings` needs them");
+        }
         let origin = origin(As::Same);
         let planned = Planned { name, dimensions, kind, missing: false, attributes, origin };
         let texts = planned.texts();
@@ -333,7 +344,7 @@ impl NetCdfCopy {
             return self.lose(path, NUL);
         }
         if texts.other {
-            self.lose(path, "holds text that is not UTF-8, whose bytes become escapes such as `\\xb5`");
+            self.lose(path, ESCAPED);
         }
         self.variables.push(planned);
     }

@@ -9,8 +9,7 @@ use cframe::{Array, Chunk, ChunkSize, Frame, Params, Places, SChunk};
 use sciformats_core::storage::Access;
 use sciformats_core::{Error, ReadAt, Result, bound};
 
-use super::{CHUNKS, Place, Saved, decoded, finish, options, scaled, size_of};
-use crate::boxes::chunk as chunk_box;
+use super::{CHUNKS, Extents, Place, Saved, decoded, finish, options, size_of};
 use crate::others::{Found, Notes, object, spoil};
 use crate::report::{Confidence, ObjectReport, State};
 use crate::scan::Scan;
@@ -126,19 +125,8 @@ pub(crate) fn examine_folder(folder: &Path) -> Result<Found> {
             .and_then(|frame| Array::from_frame(frame.clone()).ok())
             .map(|array| (array.shape().to_vec(), array.chunk_shape().to_vec()));
         let typesize = frame.as_ref().map_or(1, |frame| u64::from(frame.typesize())).max(1);
-        for &index in &lost {
-            match &shape {
-                Some((shape, chunk)) => {
-                    report.missing.push(chunk_box(shape, chunk, &scaled(shape, chunk, index)));
-                }
-                None => {
-                    let start: u64 =
-                        chunks.iter().take(bound::addressable(index)).map(|(_, size)| u64::from(*size)).sum();
-                    let size = chunks.get(bound::addressable(index)).map_or(0, |(_, size)| u64::from(*size));
-                    report.missing.push((vec![start / typesize], vec![size.div_ceil(typesize)]));
-                }
-            }
-        }
+        let extents = Extents::new(shape, typesize, chunks.iter().map(|(_, size)| size));
+        report.missing.extend(lost.iter().filter_map(|&index| extents.of(index)));
     }
     *notes.structures.entry("chunk file").or_insert(0) += files.len() as u64;
     let total = chunks.len() as u64;

@@ -16,7 +16,7 @@ use sciformats_core::{Error, ReadAt, Result, bound};
 pub(crate) use self::folder::examine_folder;
 use self::search::{carved, chunk_head, resync};
 use super::{Found, Notes, Output, ZEROS, object, spoil};
-use crate::boxes::{boxes, chunk as chunk_box};
+use crate::boxes::chunk as chunk_box;
 use crate::map::Part;
 use crate::report::{Confidence, ObjectReport, State};
 use crate::scan::Scan;
@@ -174,12 +174,12 @@ fn framed(source: &Arc<dyn ReadAt>, frame: &Frame, mut notes: Notes) -> Result<F
     };
     let mut chunks = Vec::new();
     let damaged = !notes.causes.is_empty();
-    let mut failed = Vec::new();
+    let mut failed = BTreeMap::new();
     for (&index, place) in &places {
         let size = sizes.get(bound::addressable(index)).copied().unwrap_or(0);
         let mut kept = place.clone();
         if let Err(error) = judge(place, index) {
-            failed.push((index, error.to_string()));
+            failed.insert(index, error.to_string());
             kept = Place::Lost;
         } else if let Place::At(at, size) = place {
             notes.structure("chunk", (*at, bound::sum(*at, *size)), Part::Reached);
@@ -206,27 +206,13 @@ fn framed(source: &Arc<dyn ReadAt>, frame: &Frame, mut notes: Notes) -> Result<F
     }
     let shape = array.filter(|_| fits).map(|array| (array.shape().to_vec(), array.chunk_shape().to_vec()));
     let typesize = u64::from(frame.typesize()).max(1);
-    let slab = |index: u64| -> Vec<(Vec<u64>, Vec<u64>)> {
-        match &shape {
-            Some((shape, chunk)) => vec![chunk_box(shape, chunk, &scaled(shape, chunk, index))],
-            None => {
-                let start: u64 =
-                    sizes.iter().take(bound::addressable(index)).map(|&size| u64::from(size)).sum();
-                let size = sizes.get(bound::addressable(index)).copied().unwrap_or(0);
-                boxes(
-                    &[frame.nbytes() / typesize],
-                    start / typesize,
-                    (start + u64::from(size)).div_ceil(typesize),
-                )
-            }
-        }
-    };
+    let extents = Extents::new(shape, typesize, &sizes);
     let mut found = 0u64;
     for (index, (place, _)) in chunks.iter().enumerate() {
         let index = index as u64;
         if matches!(place, Place::Lost) {
-            report.missing.extend(slab(index));
-            let why = failed.iter().find(|(at, _)| *at == index).map(|(_, why)| why.clone());
+            report.missing.extend(extents.of(index));
+            let why = failed.get(&index).cloned();
             spoil(&mut report, State::Partial, why.unwrap_or_else(|| "chunks were not found".into()));
             continue;
         }
@@ -237,7 +223,7 @@ fn framed(source: &Arc<dyn ReadAt>, frame: &Frame, mut notes: Notes) -> Result<F
             let mut zeros = false;
             notes.zeros_in(*at, *size, &mut |_, _| zeros = true);
             if zeros {
-                report.missing.extend(slab(index));
+                report.missing.extend(extents.of(index));
                 spoil(&mut report, State::Partial, ZEROS);
             }
         }
@@ -310,6 +296,46 @@ fn finish(mut notes: Notes, report: ObjectReport, mut saved: Saved) -> Result<Fo
     }
     notes.objects.push(report);
     Ok(notes.found("blosc2", Output::Blosc2(Box::new(saved))))
+}
+
+/// Which elements each chunk has.
+enum Extents {
+    /// Those of a part of an array, of which this is the shape and that of the chunks.
+    Grid(Vec<u64>, Vec<u64>),
+    /// Those that follow those of the chunks before it: its first and its last byte, and the size of an element.
+    Line(Vec<(u64, u64)>, u64),
+}
+
+impl Extents {
+    /// Describes chunks with these numbers of bytes. Without the shapes of the array and of its chunks they are one line.
+    fn new<'a>(
+        shape: Option<(Vec<u64>, Vec<u64>)>,
+        typesize: u64,
+        sizes: impl IntoIterator<Item = &'a u32>,
+    ) -> Self {
+        if let Some((shape, chunk)) = shape {
+            return Self::Grid(shape, chunk);
+        }
+        let parts = sizes.into_iter().scan(0, |end, &size| {
+            let start = *end;
+            *end = bound::sum(start, u64::from(size));
+            Some((start, *end))
+        });
+        Self::Line(parts.collect(), typesize.max(1))
+    }
+
+    /// Returns the box of the elements of a chunk; `None` if it has none.
+    fn of(&self, index: u64) -> Option<(Vec<u64>, Vec<u64>)> {
+        match self {
+            Self::Grid(shape, chunk) => Some(chunk_box(shape, chunk, &scaled(shape, chunk, index))),
+            Self::Line(parts, typesize) => {
+                let (start, end) = parts.get(bound::addressable(index))?;
+                let (first, last) = (start / typesize, end.div_ceil(*typesize));
+                let count = last.checked_sub(first).filter(|&count| count > 0)?;
+                Some((vec![first], vec![count]))
+            }
+        }
+    }
 }
 
 /// Returns the index of a chunk in the grid of an array.
@@ -421,5 +447,28 @@ impl Saved {
         drop(frame);
         scratch.finish(Durability::Power)?;
         Ok(losses)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_chunk_has_its_elements() {
+        let line = Extents::new(None, 4, &[8, 0, 6, 12]);
+        let found: Vec<_> = (0..5).map(|index| line.of(index)).collect();
+        let part = |first, count| Some((vec![first], vec![count]));
+        // A chunk that ends within an element has the whole of it.
+        assert_eq!(found, [part(0, 2), None, part(2, 2), part(3, 4), None]);
+        let grid = Extents::new(Some((vec![3, 5], vec![2, 4])), 4, &[]);
+        assert_eq!(grid.of(3), Some((vec![2, 4], vec![1, 1])));
+    }
+
+    #[test]
+    fn many_lost_chunks_take_no_longer_each() {
+        // With the sum of the sizes for each of them, this would take hours.
+        let line = Extents::new(None, 1, &vec![1; 3_000_000]);
+        assert!((0..3_000_000).all(|index| line.of(index) == Some((vec![index], vec![1]))));
     }
 }

@@ -24,8 +24,8 @@ pub(crate) struct Btree2Writer {
     rank: usize,
     kind: u8,
     changed: bool,
-    /// Whether a change failed half way.
-    broken: bool,
+    /// Why a change failed half way.
+    broken: Option<Error>,
 }
 
 impl Btree2Writer {
@@ -46,14 +46,14 @@ impl Btree2Writer {
             let offset = add(output.base(), at.0)?;
             return Err(elements.mismatch("version 2 B-tree header", offset, expected as u64, found as u64));
         }
-        Ok(Some(Self { tree, at, rank, kind: kind(elements), changed: false, broken: false }))
+        Ok(Some(Self { tree, at, rank, kind: kind(elements), changed: false, broken: None }))
     }
 
     /// Creates a B-tree that is not in the file yet.
     pub(crate) fn create(output: &mut Output, elements: &Elements, rank: usize) -> Result<Self> {
         let size = fit(record_size(elements, rank)?, "size of a record")?;
         let tree = EditedTree::create(output, kind(elements), NODE_SIZE, size)?;
-        Ok(Self { at: tree.address(), tree, rank, kind: kind(elements), changed: true, broken: false })
+        Ok(Self { at: tree.address(), tree, rank, kind: kind(elements), changed: true, broken: None })
     }
 
     /// Returns the record with these coordinates, if it exists.
@@ -83,23 +83,19 @@ impl Btree2Writer {
         self.sound()?;
         self.changed = true;
         let rank = self.rank;
-        change(&mut self.tree, &mut order(scaled, rank)).inspect_err(|_| self.broken = true)
+        change(&mut self.tree, &mut order(scaled, rank))
+            .inspect_err(|error| self.broken = Some(error.clone()))
     }
 
+    /// Fails with the error of a change that failed half way.
     fn sound(&self) -> Result<()> {
-        match self.broken {
-            true => Err(Error::usage(
-                "chunk index",
-                "cannot be used after a change failed half way: open the file again",
-            )),
-            false => Ok(()),
-        }
+        self.broken.as_ref().map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// Writes changed nodes to fresh space, children first, and then the header.
     pub(crate) fn flush(&mut self, output: &mut Output) -> Result<()> {
         self.sound()?;
-        self.tree.write(output).inspect_err(|_| self.broken = true)?;
+        self.tree.write(output).inspect_err(|error| self.broken = Some(error.clone()))?;
         if std::mem::take(&mut self.changed) && !output.is_edited() {
             // Opening the tree again drops its nodes from memory. Otherwise a tree that grows for a long time would
             // fill it.
