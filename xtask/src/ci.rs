@@ -26,6 +26,12 @@ struct Step {
 /// The task. The last line is about the tests: `N passed, N failed, N skipped`.
 pub(crate) fn task(args: Args) -> Result {
     args.end()?;
+    // Installing packages mostly waits for the registry, and the first step that needs them comes after minutes of compiling. It
+    // fails then if they could not be installed.
+    std::thread::spawn(|| {
+        conform::prepare();
+        let _ = wheel::environment();
+    });
     // Cheap steps come first. A failure does not stop the other steps, so that one run reports everything.
     let steps = [
         step("tidy", || tidy::tidy().map(|()| None)),

@@ -99,6 +99,13 @@ pub(crate) fn conform(asked: Option<&str>, check: bool) -> Result<Counts> {
     Ok(counts)
 }
 
+/// Prepares the environments of the peers, so that a later run finds them. What fails is reported by that run.
+pub(crate) fn prepare() {
+    for python in [Python::prepare, references::python, tables::python] {
+        let _ = python();
+    }
+}
+
 /// A part of the run that does not depend on other parts, with its format.
 type Part<'a> = Box<dyn FnOnce() -> (Format, Result<Matrix>) + Send + 'a>;
 

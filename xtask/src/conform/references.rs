@@ -9,6 +9,6 @@ pub(crate) const REFERENCES: Format =
     Format { name: "references", title: "References", package: "sciformats-references", writes: true };
 
 /// Returns their environment: the libraries of Zarr need newer versions of others than the peers of the formats.
-pub(super) fn python() -> Result<Python> {
+pub(crate) fn python() -> Result<Python> {
     Python::prepare_in("venv-references", "requirements-references.txt")
 }
