@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
@@ -127,13 +128,13 @@ class AttributeManager(MutableMapping[str, Any]):
         """Rename an attribute."""
         self._parent._file_of.change("rename_attribute", self._parent._place[1], _name_of(name), _name_of(to))
 
-    def get_id(self, name: str) -> AttributeID:
+    def get_id(self, name: str) -> AttrID:
         """Return the type and the shape of an attribute."""
         if name not in self:
             raise KeyError(f"Unable to synchronously open attribute (can't locate attribute: '{name}')")
         described, shape, *_ = self._all()[name]
         committed = bool(self._parent._node.attribute_is_committed(name))
-        return AttributeID(name, described, None if shape is None else tuple(shape), committed, self)
+        return AttrID(name, described, None if shape is None else tuple(shape), committed, self)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -167,7 +168,7 @@ def _name_of(name: Any) -> str:
     return name
 
 
-class AttributeID:
+class AttrID:
     """The type and shape of an attribute."""
 
     def __init__(
@@ -180,6 +181,17 @@ class AttributeID:
         self.name = name.encode()
         self.dtype = dtype
         self.shape = shape
+
+    def get_name(self) -> bytes:
+        """Return the name."""
+        return self.name
+
+    def get_storage_size(self) -> int:
+        """Return the number of bytes of the elements."""
+        return 0 if self.shape is None else self.get_type().get_size() * math.prod(self.shape)
+
+    def close(self) -> None:
+        """Do nothing: identifiers of attributes need not be closed."""
 
     def get_type(self) -> Any:
         """Return the type as it is stored."""

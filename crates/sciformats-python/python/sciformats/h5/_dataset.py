@@ -128,15 +128,101 @@ class DatasetID(ObjectID):
         self._dataset._file_of.change("write_chunk", self._dataset._place, (scaled, filter_mask), content)
         self._chunks = None
 
-    def read(self, mspace: Any, fspace: Any, arr: NDArray[Any], mtype: Any = None) -> None:
-        """Read all elements into an array. Selections are not supported."""
-        _all_of(mspace, fspace)
-        self._dataset.read_direct(arr)
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape or ())
 
-    def write(self, mspace: Any, fspace: Any, arr: NDArray[Any], mtype: Any = None) -> None:
-        """Write all elements. Selections are not supported."""
-        _all_of(mspace, fspace)
-        self._dataset[()] = arr
+    def get_space(self) -> Any:
+        """Return the dataspace, of which all elements are selected."""
+        from sciformats.h5 import h5s
+
+        shape = self.shape
+        if not shape:
+            return h5s.create(h5s.NULL if shape is None else h5s.SCALAR)
+        return h5s.create_simple(shape, self._dataset.maxshape)
+
+    def read(self, mspace: Any, fspace: Any, arr: NDArray[Any], mtype: Any = None, dxpl: Any = None) -> None:
+        """Read the elements that ``fspace`` selects into those of an array that ``mspace`` selects.
+
+        Without ``mspace``, which can be ``h5s.ALL``, the array has the shape of the dataset, and elements have the same place in it.
+
+        Raises
+        ------
+        OSError
+            If the dataspaces select different numbers of elements, or elements outside of the dataset or the array.
+        """
+        self._dataset._file_of.check_open()
+        if mspace in (None, 0) and fspace in (None, 0) and arr.shape == self.shape:
+            self._dataset.read_direct(arr)
+            return
+        chosen, view, key = self._selected("read", mspace, fspace, arr)
+        found = _convert.read_as(chosen._of_file(self._dataset), arr.dtype)
+        view[key] = found.reshape(view[key].shape)
+
+    def write(self, mspace: Any, fspace: Any, arr: NDArray[Any], mtype: Any = None, dxpl: Any = None) -> None:
+        """Write the elements of an array that ``mspace`` selects to those that ``fspace`` selects.
+
+        Raises
+        ------
+        OSError
+            If the dataspaces select different numbers of elements, or elements outside of the dataset or the array.
+        """
+        if mspace in (None, 0) and fspace in (None, 0) and arr.shape == self.shape:
+            self._dataset[()] = arr
+            return
+        chosen, view, key = self._selected("write", mspace, fspace, arr)
+        values = view[key]
+        if chosen.selection == "all":
+            self._dataset[()] = values.reshape(self._dataset.shape)
+        elif chosen.selection != "none":
+            reference = chosen._reference()
+            shape = _regions.Regions(self._dataset).selection(reference)
+            _regions.write(self._dataset, reference, values.reshape((*shape, *self.dtype.shape)))
+
+    def _selected(self, verb: str, mspace: Any, fspace: Any, arr: NDArray[Any]) -> tuple[Any, NDArray[Any], Any]:
+        """Return the dataspace of the dataset, the array in the shape of the other dataspace, and the key of its elements."""
+        if not arr.flags.c_contiguous:
+            raise TypeError("Array must be C-contiguous")
+        chosen = self.get_space() if fspace in (None, 0) else fspace
+        # As in the C library, the selection of the dataset is that of the array, too.
+        placed = chosen if mspace in (None, 0) else mspace
+        inner = self.dtype.shape
+        counts = chosen.get_select_npoints(), placed.get_select_npoints()
+        problem = None
+        if counts[0] != counts[1]:
+            problem = f"the dataspaces select different numbers of elements, {counts[0]} and {counts[1]}"
+        elif chosen.shape != (self.shape or ()) or not chosen.select_valid():
+            problem = f"elements outside of the dataset, whose shape is {self.shape}, are selected"
+        elif not placed.select_valid() or math.prod((*placed.shape, *inner)) > arr.size:
+            problem = f"an array of shape {arr.shape} has not all of the selected elements"
+        if problem is not None:
+            raise OSError(f"Can't synchronously {verb} data ({problem})")
+        flat = arr.reshape(-1)[: math.prod((*placed.shape, *inner))]
+        return chosen, flat.reshape((*placed.shape, *inner)), placed._key()
+
+    def set_extent(self, shape: tuple[int, ...]) -> None:
+        """Change the shape of a chunked dataset."""
+        self._dataset.resize(tuple(int(n) for n in shape))
+
+    def extend(self, shape: tuple[int, ...]) -> None:
+        """Make the dataset at least as large as a shape."""
+        self.set_extent(tuple(max(a, int(b)) for a, b in zip(self.shape or (), shape)))
+
+    def flush(self) -> None:
+        """Write all changes to the file."""
+        self._dataset.flush()
+
+    def refresh(self) -> None:
+        """Do nothing, because every read shows all changes."""
+
+    def get_space_status(self) -> int:
+        """Return whether space for the elements is allocated: ``h5d.SPACE_STATUS_NOT_ALLOCATED``, ``_PART_ALLOCATED`` or ``_ALLOCATED``."""
+        word, value = self._dataset._node.layout()
+        if word != "chunked":
+            return 2 if word == "compact" or (word == "contiguous" and (value is not None or self._dataset.external)) else 0
+        sides = [-(-n // side) for n, side in zip(self.shape or (), value)]
+        return min(len(self._all()), 1) if len(self._all()) < math.prod(sides) else 2
 
     def get_offset(self) -> int | None:
         """Return the offset of the elements in the file, if they are stored in one piece."""
@@ -163,11 +249,6 @@ class DatasetID(ObjectID):
     def get_create_plist(self) -> Properties:
         """Return the properties with which the dataset was created."""
         return Properties(self._dataset)
-
-
-def _all_of(*spaces: Any) -> None:
-    if any(space not in (None, 0) for space in spaces):
-        raise NotImplementedError("the low-level interface reads and writes all elements; use brackets for selections")
 
 
 class Dataset(DatasetWriting, HLObject):

@@ -12,7 +12,7 @@ from sciformats._open import Address, checked, state_of
 from sciformats.errors import Conflict, Forbidden, MissingFile
 from sciformats.h5 import _locks, _types
 from sciformats.h5._attributes import AttributeManager
-from sciformats.h5._identifiers import ObjectID
+from sciformats.h5._identifiers import FileID, GroupID, ObjectID
 from sciformats.h5._config import get_config
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._open import again, kept, opened
@@ -102,7 +102,8 @@ class HLObject:
     def id(self) -> ObjectID:
         """The identifier of the object."""
         if self._identifier is None:
-            self._identifier = ObjectID(self)
+            kind = FileID if isinstance(self, File) else GroupID
+            self._identifier = kind(self)
         found: ObjectID = self._identifier
         return found
 
@@ -187,7 +188,11 @@ class Datatype(HLObject):
         """The type as it is stored."""
         from sciformats.h5 import h5t
 
-        return h5t.of(self._node.datatype(), True) if self._type is None else self._type
+        if self._type is not None:
+            return self._type
+        found = h5t.of(self._node.datatype(), True)
+        found._named = self
+        return found
 
     def __repr__(self) -> str:
         if self._file_of.is_closed:

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from sciformats.h5 import h5s, h5t
-from sciformats.h5._attributes import AttributeID as AttrID
+from sciformats.h5._attributes import AttrID
+from sciformats.h5._identifiers import encoded, text
 
-__all__ = ["AttrID", "create", "delete", "exists", "open"]
+__all__ = ["AttrID", "AttrInfo", "create", "delete", "exists", "get_info", "get_num_attrs", "iterate", "open", "rename"]
+
+
+class AttrInfo(NamedTuple):
+    """What :func:`get_info` returns.
+
+    Attributes
+    ----------
+    corder_valid : bool
+        Whether the order of creation is known.
+    corder : int
+        The place in the order of creation.
+    cset : int
+        The encoding of the name: 0 for ASCII, 1 for UTF-8.
+    data_size : int
+        The number of bytes of the elements.
+    """
+
+    corder_valid: bool
+    corder: int
+    cset: int
+    data_size: int
 
 
 def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID) -> Any:
@@ -15,22 +38,62 @@ def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID) -> Any:
     import numpy as np
 
     attributes = loc._object.attrs
-    text = name.decode()
     shape = None if space.kind == h5s.NULL else space.shape
-    attributes._described(text, tid.described, shape, None if shape is None else np.zeros(shape, tid.dtype))
-    return AttrID(text, tid.described, shape, False, attributes)
+    attributes._described(text(name), tid.described, shape, None if shape is None else np.zeros(shape, tid.dtype))
+    return AttrID(text(name), tid.described, shape, False, attributes)
 
 
-def open(loc: Any, name: bytes) -> Any:
-    """Return the identifier of an attribute."""
-    return loc._object.attrs.get_id(name.decode())
+def _of(loc: Any, obj_name: bytes) -> Any:
+    return loc._object if obj_name == b"." else loc._object[text(obj_name)]
 
 
-def exists(loc: Any, name: bytes) -> bool:
+def _named(of: Any, name: bytes | None, index: int | None) -> str:
+    if (name is None) == (index is None):
+        raise TypeError("Exactly one of name or index must be specified")
+    return text(name) if name is not None else sorted(of.attrs, key=encoded)[index or 0]
+
+
+def open(loc: Any, name: bytes | None = None, index: int | None = None, *, obj_name: bytes = b".") -> Any:
+    """Return the identifier of an attribute, by its name or its place in the order of names."""
+    of = _of(loc, obj_name)
+    return of.attrs.get_id(_named(of, name, index))
+
+
+def exists(loc: Any, name: bytes, *, obj_name: bytes = b".") -> bool:
     """Return whether an object has an attribute."""
-    return name.decode() in loc._object.attrs
+    return text(name) in _of(loc, obj_name).attrs
 
 
-def delete(loc: Any, name: bytes) -> None:
+def delete(loc: Any, name: bytes, *, obj_name: bytes = b".") -> None:
     """Remove an attribute."""
-    del loc._object.attrs[name.decode()]
+    del _of(loc, obj_name).attrs[text(name)]
+
+
+def rename(loc: Any, name: bytes, new_name: bytes, *, obj_name: bytes = b".") -> None:
+    """Give an attribute another name."""
+    _of(loc, obj_name).attrs.rename(text(name), text(new_name))
+
+
+def get_num_attrs(loc: Any) -> int:
+    """Return the number of attributes."""
+    return len(loc._object.attrs)
+
+
+def get_info(loc: Any, name: bytes | None = None, index: int | None = None, *, obj_name: bytes = b".") -> AttrInfo:
+    """Return what is known about an attribute, by its name or its place in the order of names."""
+    of = _of(loc, obj_name)
+    found = _named(of, name, index)
+    *_, order = of._attributes()[found]
+    return AttrInfo(order is not None, order or 0, int(not found.isascii()), of.attrs.get_id(found).get_storage_size())
+
+
+def iterate(loc: Any, func: Callable[..., Any], index: int = 0, *, info: bool = False) -> Any:
+    """Call a function with the name of each attribute, until it returns something other than ``None``.
+
+    With ``info`` it also gets what :func:`get_info` returns.
+    """
+    for name in sorted(encoded(each) for each in loc._object.attrs)[index:]:
+        answer = func(name, get_info(loc, name)) if info else func(name)
+        if answer is not None:
+            return answer
+    return None

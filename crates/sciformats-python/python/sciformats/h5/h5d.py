@@ -7,14 +7,19 @@ from typing import Any
 import numpy as np
 
 from sciformats.h5 import _encode, h5s, h5t
-from sciformats.h5._dataset import DatasetID
+from sciformats.h5._dataset import DatasetID, StoreInfo
+from sciformats.h5._identifiers import text
 
-__all__ = ["DatasetID", "create", "open"]
+__all__ = ["DatasetID", "StoreInfo", "create", "open"]
 
 FILL_TIME_ALLOC = 0
 FILL_TIME_NEVER = 1
 FILL_TIME_IFSET = 2
 COMPACT, CONTIGUOUS, CHUNKED, VIRTUAL = range(4)
+ALLOC_TIME_DEFAULT, ALLOC_TIME_EARLY, ALLOC_TIME_LATE, ALLOC_TIME_INCR = range(4)
+FILL_VALUE_UNDEFINED, FILL_VALUE_DEFAULT, FILL_VALUE_USER_DEFINED = range(3)
+SPACE_STATUS_NOT_ALLOCATED, SPACE_STATUS_PART_ALLOCATED, SPACE_STATUS_ALLOCATED = range(3)
+VDS_FIRST_MISSING, VDS_LAST_AVAILABLE = range(2)
 
 _LAYOUTS: dict[int | None, str] = {COMPACT: "compact", CONTIGUOUS: "contiguous", CHUNKED: "chunked"}
 
@@ -42,16 +47,25 @@ def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, dcpl: Any
         "tracked": None,
         "time": None,
     }
-    path = group._target(name.decode(), "dataset")
+    path = group._target(text(name), "dataset")
     group._file_of.change("dataset", path, settings)
     return group[path].id
 
 
 def open(loc: Any, name: bytes, dapl: Any = None) -> Any:
-    """Return the identifier of a dataset. ``dapl`` is a property list of :mod:`sciformats.h5.h5p` with parameters of a cache."""
-    found = loc._object[name.decode()]
+    """Return the identifier of a dataset. ``dapl`` is a property list of :mod:`sciformats.h5.h5p` with parameters of a cache.
+
+    Raises
+    ------
+    KeyError
+        If there is no such dataset.
+    """
+    try:
+        found = loc._object[text(name)]
+    except KeyError as error:
+        raise KeyError(str(error.args[0]).replace("open object", "open dataset")) from None
     if not hasattr(found, "chunks"):
-        raise TypeError(f"{name.decode()} is not a dataset")
+        raise KeyError("Unable to synchronously open dataset (not a dataset)")
     if dapl is not None and dapl.cache is not None:
         found._cache = dapl.cache
     return found.id

@@ -2,18 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from sciformats.h5._identifiers import GroupID, text
+
+__all__ = ["GroupID", "GroupStat", "create", "get_objinfo", "iterate", "open"]
+
+UNKNOWN, GROUP, DATASET, TYPE, LINK = range(-1, 4)
+LINK_ERROR, LINK_HARD, LINK_SOFT = range(-1, 2)
 
 
 class GroupStat(NamedTuple):
-    """What :func:`get_objinfo` returns: a number of the object in its file, the number of hard links, and when it was modified."""
+    """What :func:`get_objinfo` returns: numbers of the file and of the object in it, the number of hard links, the kind of the object,
+    when it was modified, and the length of the path of a soft link.
+    """
 
+    fileno: int
     objno: int
     nlink: int
+    type: int
     mtime: int
+    linklen: int
 
 
-def get_objinfo(obj: Any) -> GroupStat:
-    """Return facts about an object. The time is in seconds since 1970, and 0 if it is not stored."""
-    node = obj._object._node
-    return GroupStat(int(node.address), int(node.info()[0]), int(node.modified() or 0))
+def open(loc: Any, name: bytes) -> GroupID:
+    """Return the identifier of a group.
+
+    Raises
+    ------
+    ValueError
+        If there is no such group.
+    """
+    try:
+        found = loc._object[text(name)]
+    except KeyError as error:
+        raise ValueError(str(error.args[0]).replace("open object", "open group")) from None
+    if not isinstance(found.id, GroupID):
+        raise ValueError("Unable to synchronously open group (not a group)")
+    return found.id
+
+
+def create(loc: Any, name: bytes, lcpl: Any = None, gcpl: Any = None) -> GroupID:
+    """Create a group, and return its identifier. Property lists for groups are not supported."""
+    if gcpl is not None:
+        raise NotImplementedError("property lists for groups are not supported; Group.create_group has their settings as keywords")
+    found: GroupID = loc._object.create_group(text(name)).id
+    return found
+
+
+def iterate(loc: Any, func: Callable[[bytes], Any], startidx: int = 0, *, obj_name: bytes = b".") -> Any:
+    """Call a function with the name of each link of a group, until it returns something other than ``None``."""
+    of = loc if obj_name == b"." else open(loc, obj_name)
+    for name in list(of)[startidx:]:
+        answer = func(name)
+        if answer is not None:
+            return answer
+    return None
+
+
+def get_objinfo(obj: Any, name: bytes = b".", follow_link: bool = True) -> GroupStat:
+    """Return facts about an object, or about its member with a name. The time is in seconds since 1970, and 0 if it is not stored."""
+    from sciformats.h5 import h5o
+    from sciformats.h5._links import SoftLink
+
+    if not follow_link and name != b".":
+        link = obj._object._link(text(name))
+        if isinstance(link, SoftLink):
+            return GroupStat(0, 0, 0, LINK, 0, len(link.path.encode("utf-8", "surrogateescape")) + 1)
+    found = h5o.get_info(obj, name)
+    return GroupStat(found.fileno, found.addr, found.rc, found.type, found.mtime, 0)

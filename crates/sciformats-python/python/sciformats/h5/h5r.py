@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from sciformats.h5._identifiers import encoded, text
 from sciformats.h5._types import Reference, RegionReference
 
-__all__ = ["OBJECT", "DATASET_REGION", "Reference", "RegionReference", "create", "dereference", "get_name"]
+__all__ = ["OBJECT", "DATASET_REGION", "Reference", "RegionReference", "create", "dereference", "get_name", "get_obj_type", "get_region"]
 
 OBJECT = 0
 DATASET_REGION = 1
@@ -22,9 +23,26 @@ def dereference(ref: Reference, loc: Any) -> Any:
     return loc._object.file[ref.path].id if ref else None
 
 
+def get_obj_type(ref: Reference, loc: Any) -> int:
+    """Return the kind of the object to which a reference leads: ``h5g.GROUP``, ``h5g.DATASET`` or ``h5g.TYPE``."""
+    from sciformats.h5 import h5o
+
+    return h5o.get_info(loc._object.file.id, encoded(ref.path)).type
+
+
+def get_region(ref: RegionReference, loc: Any) -> Any:
+    """Return the dataspace of a dataset, of which the elements are selected to which a reference leads."""
+    found = dereference(ref, loc)
+    if found is None:
+        return None
+    space = found.get_space()
+    space.selection = ref.selection
+    return space
+
+
 def create(loc: Any, name: bytes, ref_type: int, space: Any = None) -> Reference:
     """Return a reference to an object, or to the elements of a dataset that a dataspace of :mod:`sciformats.h5.h5s` selects."""
-    of = loc._object if name in (b".", b"") else loc._object[name.decode()]
+    of = loc._object if name in (b".", b"") else loc._object[text(name)]
     if ref_type == OBJECT:
         found: Reference = of.ref
         return found

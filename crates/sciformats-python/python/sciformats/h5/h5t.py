@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from sciformats.h5 import _encode, _types
+from sciformats.h5._identifiers import encoded, text
 from sciformats.h5._types import (
     check_dtype,
     check_enum_dtype,
@@ -65,6 +67,16 @@ __all__ = [
 CSET_ASCII = 0
 CSET_UTF8 = 1
 STR_NULLTERM, STR_NULLPAD, STR_SPACEPAD = range(3)
+#: The size of strings of any length.
+VARIABLE = (1 << 64) - 1
+NO_CLASS = -1
+ORDER_LE, ORDER_BE, ORDER_VAX, ORDER_MIXED, ORDER_NONE = range(5)
+ORDER_NATIVE = ORDER_LE if sys.byteorder == "little" else ORDER_BE
+SGN_NONE, SGN_2 = range(2)
+PAD_ZERO, PAD_ONE, PAD_BACKGROUND = range(3)
+NORM_IMPLIED, NORM_MSBSET, NORM_NONE = range(3)
+BKG_NO, BKG_TEMP, BKG_YES = range(3)
+DIR_DEFAULT, DIR_ASCEND, DIR_DESCEND = range(3)
 INTEGER, FLOAT, TIME, STRING, BITFIELD, OPAQUE, COMPOUND, REFERENCE, ENUM, VLEN, ARRAY, COMPLEX = range(12)
 
 _CLASSES = {
@@ -91,9 +103,24 @@ _PADDINGS = {"terminated": STR_NULLTERM, "string": STR_NULLPAD, "spaced": STR_SP
 class TypeID:
     """A datatype, as it is stored."""
 
+    #: The object of the file, if it was found as one.
+    _named: Any = None
+
     def __init__(self, described: _types.Described, committed: bool = False) -> None:
         self.described: Any = described
         self._committed = committed
+
+    @property
+    def _object(self) -> Any:
+        if self._named is None:
+            raise TypeError("the type is no object of a file")
+        return self._named
+
+    @property
+    def name(self) -> bytes | None:
+        """The path of a type that is an object of a file."""
+        path = None if self._named is None else self._named.name
+        return None if path is None else encoded(path)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -112,7 +139,8 @@ class TypeID:
         """Return the number of bytes of an element."""
         word, *rest = self.described
         if word in ("text", "vlen"):
-            return 16
+            # The sizes in memory, as the C library has them.
+            return 8 if word == "text" else 16
         if word == "reference":
             return 12 if rest[0] == "region" else 8
         if word in ("int", "float", "string", "terminated", "spaced", "opaque", "bits", "compound", "time"):
@@ -120,9 +148,14 @@ class TypeID:
         return self.dtype.itemsize
 
     def set_size(self, size: int) -> None:
-        """Set the length of strings."""
-        if self.described[0] not in _PADDINGS:
+        """Set the length of strings, which can be ``VARIABLE``."""
+        if self.described[0] not in (*_PADDINGS, "text"):
             raise TypeError("only the size of strings can be set")
+        if size == VARIABLE:
+            self.described = ("text", self.described[-1])
+            return
+        if self.described[0] == "text":
+            raise TypeError("strings of any length have no size")
         self.described = (self.described[0], size, self.described[2])
 
     def get_strpad(self) -> int:
@@ -146,13 +179,17 @@ class TypeID:
             If the name exists already.
         """
         group = loc._object
-        if name.decode() in group:
+        if text(name) in group:
             raise KeyError("Unable to commit datatype synchronously (name already exists)")
-        group._file_of.change("datatype", group._target(name.decode(), "datatype"), self.described)
+        group._file_of.change("datatype", group._target(text(name), "datatype"), self.described)
         self._committed = True
 
     def close(self) -> None:
         """Do nothing: types need not be closed."""
+
+    def detect_class(self, tclass: int) -> bool:
+        """Return whether the type, or one that it is made of, is of a class."""
+        return _contains(self.described, tclass)
 
     def is_variable_str(self) -> bool:
         """Return whether the elements are strings of any length."""
@@ -192,23 +229,77 @@ class TypeID:
         return hash(repr(self.described))
 
 
-class TypeIntegerID(TypeID):
+class TypeAtomicID(TypeID):
+    """Types that are not made of others."""
+
+    def get_order(self) -> int:
+        """Return the order of bytes: ``ORDER_LE``, ``ORDER_BE``, or ``ORDER_NONE``."""
+        word, *rest = self.described
+        order = {"int": 2, "float": 1, "bits": 1}.get(word)
+        return ORDER_NONE if order is None else ORDER_BE if rest[order] == ">" else ORDER_LE
+
+    def get_precision(self) -> int:
+        """Return the number of bits that have a meaning."""
+        return 8 * self.get_size()
+
+    def get_offset(self) -> int:
+        """Return the number of bits before those that have a meaning."""
+        return 0
+
+    def get_pad(self) -> tuple[int, int]:
+        """Return what bits without a meaning are: those before, and those after the others."""
+        return PAD_ZERO, PAD_ZERO
+
+
+class TypeIntegerID(TypeAtomicID):
     """Integers."""
 
+    def get_sign(self) -> int:
+        """Return ``SGN_2`` if there are negative numbers, and ``SGN_NONE`` if not."""
+        return SGN_2 if self.described[2] else SGN_NONE
 
-class TypeFloatID(TypeID):
+
+class TypeFloatID(TypeAtomicID):
     """Floating-point numbers."""
 
+    def get_fields(self) -> tuple[int, int, int, int, int]:
+        """Return the bit of the sign, the first bit and the number of bits of the exponent, and those of the mantissa."""
+        exponent, mantissa, _ = _FLOATS[self._usual()]
+        return exponent + mantissa, mantissa, exponent, 0, mantissa
 
-class TypeTimeID(TypeID):
+    def get_ebias(self) -> int:
+        """Return what is added to the exponent."""
+        return _FLOATS[self._usual()][2]
+
+    def get_norm(self) -> int:
+        """Return ``NORM_IMPLIED``: the first bit of the mantissa is not stored."""
+        self._usual()
+        return NORM_IMPLIED
+
+    def get_inpad(self) -> int:
+        """Return what bits between the fields are."""
+        return PAD_ZERO
+
+    def get_precision(self) -> int:
+        """Return the number of bits that have a meaning."""
+        return 8 * self._usual()
+
+    def _usual(self) -> int:
+        word, size, *rest = self.described
+        if len(rest) > 1 or size not in _FLOATS:
+            raise NotImplementedError("the fields are only known for the formats of IEEE 754")
+        return int(size)
+
+
+class TypeTimeID(TypeAtomicID):
     """Times."""
 
 
-class TypeStringID(TypeID):
+class TypeStringID(TypeAtomicID):
     """Strings."""
 
 
-class TypeBitfieldID(TypeID):
+class TypeBitfieldID(TypeAtomicID):
     """Bit fields."""
 
 
@@ -216,30 +307,76 @@ class TypeOpaqueID(TypeID):
     """Opaque bytes."""
 
 
-class TypeReferenceID(TypeID):
+class TypeReferenceID(TypeAtomicID):
     """References."""
 
 
-class TypeEnumID(TypeID):
+class TypeCompositeID(TypeID):
+    """Types with members."""
+
+    def _members(self) -> list[Any]:
+        members: list[Any] = self.described[2]
+        return members
+
+    def get_nmembers(self) -> int:
+        """Return the number of members."""
+        return len(self._members())
+
+    def get_member_name(self, index: int) -> bytes:
+        """Return the name of a member."""
+        return encoded(self._members()[index][0])
+
+    def get_member_index(self, name: bytes) -> int:
+        """Return the place of a member.
+
+        Raises
+        ------
+        RuntimeError
+            If there is none of this name.
+        """
+        names = [each[0] for each in self._members()]
+        if text(name) not in names:
+            raise RuntimeError(f"there is no member {text(name)!r}")
+        return names.index(text(name))
+
+
+class TypeEnumID(TypeCompositeID):
     """Integers with names."""
 
     def enum_insert(self, name: bytes, value: int) -> None:
         """Add a name."""
         word, base, members = self.described
-        self.described = (word, base, [*members, (name.decode(), int(value))])
-
-    def get_nmembers(self) -> int:
-        """Return the number of names."""
-        return len(self.described[2])
-
-    def get_member_name(self, index: int) -> bytes:
-        """Return a name."""
-        name: str = self.described[2][index][0]
-        return name.encode()
+        self.described = (word, base, [*members, (text(name), int(value))])
 
     def get_member_value(self, index: int) -> int:
         """Return the value of a name."""
         return int(self.described[2][index][1])
+
+    def enum_nameof(self, value: int) -> bytes:
+        """Return the name of a value.
+
+        Raises
+        ------
+        TypeError
+            If it has none.
+        """
+        found = next((name for name, each in self._members() if each == value), None)
+        if found is None:
+            raise TypeError(f"the value {value} has no name")
+        return encoded(found)
+
+    def enum_valueof(self, name: bytes) -> int:
+        """Return the value of a name.
+
+        Raises
+        ------
+        TypeError
+            If there is no such name.
+        """
+        found = next((each for known, each in self._members() if known == text(name)), None)
+        if found is None:
+            raise TypeError("Valueof query failed (string doesn't exist in the enumeration type)")
+        return int(found)
 
     def get_super(self) -> TypeID:
         """Return the type of the integers."""
@@ -249,26 +386,53 @@ class TypeEnumID(TypeID):
 class TypeVlenID(TypeID):
     """Sequences of any length."""
 
+    def get_super(self) -> TypeID:
+        """Return the type of the elements."""
+        return of(self.described[1])
+
 
 class TypeArrayID(TypeID):
     """Arrays of fixed shape."""
+
+    def get_super(self) -> TypeID:
+        """Return the type of the elements."""
+        return of(self.described[1])
+
+    def get_array_dims(self) -> tuple[int, ...]:
+        """Return the shape."""
+        return tuple(self.described[2])
+
+    def get_array_ndims(self) -> int:
+        """Return the number of dimensions."""
+        return len(self.described[2])
 
 
 class TypeComplexID(TypeID):
     """Complex numbers."""
 
 
-class TypeCompoundID(TypeID):
+class TypeCompoundID(TypeCompositeID):
     """Compounds."""
 
-    def get_nmembers(self) -> int:
-        """Return the number of members."""
-        return len(self.described[2])
+    def insert(self, name: bytes, offset: int, field: TypeID) -> None:
+        """Add a member.
 
-    def get_member_name(self, index: int) -> bytes:
-        """Return the name of a member."""
-        name: str = self.described[2][index][0]
-        return name.encode()
+        Raises
+        ------
+        ValueError
+            If there is a member of this name, or it has no room.
+        """
+        word, size, members = self.described
+        end = offset + field.get_size()
+        if any(known == text(name) for known, *_ in members):
+            raise ValueError(f"there is a member {text(name)!r} already")
+        if offset < 0 or end > size or any(offset < at + of(each).get_size() and at < end for _, at, each in members):
+            raise ValueError(f"the member {text(name)!r} has no room of its own in {size} bytes")
+        self.described = (word, size, [*members, (text(name), int(offset), field.described)])
+
+    def get_member_class(self, index: int) -> int:
+        """Return the class of a member."""
+        return self.get_member_type(index).get_class()
 
     def get_member_offset(self, index: int) -> int:
         """Return where a member begins in an element."""
@@ -277,6 +441,20 @@ class TypeCompoundID(TypeID):
     def get_member_type(self, index: int) -> TypeID:
         """Return the type of a member."""
         return of(self.described[2][index][2])
+
+
+#: The bits of the exponent and of the mantissa, and the bias, by the size in bytes.
+_FLOATS = {2: (5, 10, 15), 4: (8, 23, 127), 8: (11, 52, 1023)}
+
+
+def _contains(described: _types.Described, tclass: int) -> bool:
+    word, *rest = described
+    if _CLASSES[word] == tclass:
+        return True
+    parts = {"enum": rest[:1], "vlen": rest[:1], "array": rest[:1], "complex": rest[:1]}.get(word, [])
+    if word == "compound":
+        parts = [each for *_, each in rest[1]]
+    return any(_contains(each, tclass) for each in parts)
 
 
 def of(described: _types.Described, committed: bool = False) -> TypeID:
@@ -319,7 +497,49 @@ def enum_create(base: TypeID) -> TypeEnumID:
     return TypeEnumID(("enum", base.described, []))
 
 
-C_S1 = TypeStringID(("string", 1, False))
+def vlen_create(base: TypeID) -> TypeVlenID:
+    """Return a type of sequences."""
+    return TypeVlenID(("vlen", base.described))
+
+
+def array_create(base: TypeID, dims_tpl: tuple[int, ...]) -> TypeArrayID:
+    """Return a type of arrays with a shape."""
+    return TypeArrayID(("array", base.described, [int(n) for n in dims_tpl]))
+
+
+def create(classtype: int, size: int) -> TypeID:
+    """Return a compound without members, to which members can be added, or a type of opaque bytes.
+
+    Raises
+    ------
+    NotImplementedError
+        If it is another class.
+    """
+    if classtype == COMPOUND:
+        return TypeCompoundID(("compound", int(size), []))
+    if classtype == OPAQUE:
+        return TypeOpaqueID(("opaque", int(size), ""))
+    raise NotImplementedError("only compounds and opaque bytes can be created by their class")
+
+
+def open(group: Any, name: bytes, tapl: Any = None) -> TypeID:
+    """Return the identifier of a type that is an object of a file.
+
+    Raises
+    ------
+    TypeError
+        If the object is something else.
+    """
+    found = group._object[text(name)].id
+    if not isinstance(found, TypeID):
+        raise TypeError(f"{text(name)} is not a datatype")
+    return found
+
+
+C_S1 = TypeStringID(("terminated", 1, False))
+FORTRAN_S1 = TypeStringID(("spaced", 1, False))
+STD_REF_OBJ = TypeReferenceID(("reference", "object"))
+STD_REF_DSETREG = TypeReferenceID(("reference", "region"))
 for _bits in (8, 16, 32, 64):
     for _letter, _signed in (("I", True), ("U", False)):
         for _end, _order in (("LE", "<"), ("BE", ">")):
@@ -329,3 +549,12 @@ for _bits in (8, 16, 32, 64):
 for _bits in (16, 32, 64):
     for _end, _order in (("LE", "<"), ("BE", ">")):
         globals()[f"IEEE_F{_bits}{_end}"] = TypeFloatID(("float", _bits // 8, _order))
+_native = "LE" if sys.byteorder == "little" else "BE"
+for _bits in (8, 16, 32, 64):
+    for _name, _letter in (("INT", "I"), ("UINT", "U"), ("B", "B")):
+        globals()[f"NATIVE_{_name}{_bits}"] = globals()[f"STD_{_letter}{_bits}{_native}"]
+for _bits, _name in ((16, "FLOAT16"), (32, "FLOAT"), (64, "DOUBLE")):
+    globals()[f"NATIVE_{_name}"] = globals()[f"IEEE_F{_bits}{_native}"]
+for _bits in (32, 64):
+    for _end in ("LE", "BE"):
+        globals()[f"UNIX_D{_bits}{_end}"] = TypeTimeID(("time", _bits // 8))

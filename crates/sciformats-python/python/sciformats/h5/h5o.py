@@ -1,0 +1,117 @@
+"""The low-level calls for objects of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sciformats.h5._identifiers import encoded, text
+
+__all__ = ["ObjInfo", "copy", "exists_by_name", "get_comment", "get_info", "link", "open", "visit"]
+
+TYPE_GROUP, TYPE_DATASET, TYPE_NAMED_DATATYPE = range(3)
+
+COPY_SHALLOW_HIERARCHY_FLAG = 1
+COPY_EXPAND_SOFT_LINK_FLAG = 2
+COPY_EXPAND_EXT_LINK_FLAG = 4
+COPY_EXPAND_REFERENCE_FLAG = 8
+COPY_WITHOUT_ATTR_FLAG = 16
+COPY_PRESERVE_NULL_FLAG = 32
+
+
+class ObjInfo(NamedTuple):
+    """What :func:`get_info` returns.
+
+    Attributes
+    ----------
+    fileno : int
+        A number of the file, which is the same for all of its objects.
+    addr : int
+        The address of the object in its file.
+    type : int
+        ``TYPE_GROUP``, ``TYPE_DATASET`` or ``TYPE_NAMED_DATATYPE``.
+    rc : int
+        The number of hard links.
+    mtime : int
+        When the object was modified, in seconds since 1970; 0 if it is not stored.
+    num_attrs : int
+        The number of attributes.
+    """
+
+    fileno: int
+    addr: int
+    type: int
+    rc: int
+    mtime: int
+    num_attrs: int
+
+
+def _at(loc: Any, name: bytes | None) -> Any:
+    return loc._object if name in (None, b".") else loc._object[text(name or b"")]
+
+
+def open(loc: Any, name: bytes, lapl: Any = None) -> Any:
+    """Return the identifier of an object of any kind."""
+    return _at(loc, name).id
+
+
+def exists_by_name(loc: Any, name: bytes, lapl: Any = None) -> bool:
+    """Return whether a name leads to an object."""
+    return loc._object.get(text(name)) is not None
+
+
+def get_info(loc: Any, name: bytes | None = None, index: int | None = None, obj_name: bytes = b".", lapl: Any = None) -> ObjInfo:
+    """Return facts about an object, or about its member with a name, or with a place in the order of names.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no such member.
+    """
+    kinds = {"group": TYPE_GROUP, "dataset": TYPE_DATASET}
+    if index is not None:
+        loc = open(loc, obj_name)
+        name = loc.get_objname_by_idx(index)
+    if hasattr(loc, "described"):
+        found = loc._named
+        if found is None:
+            raise TypeError("the type is no object of a file")
+    else:
+        try:
+            found = _at(loc, name)
+        except KeyError as error:
+            raise RuntimeError(f"Can't get info for object ({error.args[0]})") from None
+    node = found._node
+    number = hash(found._file_of.address.path) & 0xFFFF_FFFF or 1
+    kind = kinds.get(node.kind, TYPE_NAMED_DATATYPE)
+    return ObjInfo(number, int(node.address), kind, int(node.info()[0]), int(node.modified() or 0), len(node.attributes()))
+
+
+def link(obj: Any, loc: Any, name: bytes, lcpl: Any = None, lapl: Any = None) -> None:
+    """Make a hard link to an object."""
+    loc._object[text(name)] = obj._object
+
+
+def copy(src_loc: Any, src_name: bytes, dst_loc: Any, dst_name: bytes, copypl: Any = None, lcpl: Any = None) -> None:
+    """Copy an object with everything below it."""
+    if copypl is not None:
+        raise NotImplementedError("property lists for copies are not supported; Group.copy has their settings as keywords")
+    dst_loc._object.copy(_at(src_loc, src_name), dst_loc._object, text(dst_name))
+
+
+def get_comment(loc: Any, comment: bytes, *, obj_name: bytes = b".", lapl: Any = None) -> bytes:
+    """Return the comment of an object, which ``comment`` names."""
+    return encoded(_at(open(loc, obj_name), comment)._node.info()[1] or "")
+
+
+def visit(loc: Any, func: Callable[..., Any], *, idx_type: int = 0, order: int = 0, obj_name: bytes = b".", lapl: Any = None, info: bool = False) -> Any:
+    """Call a function with the name of each object below a group, until it returns something other than ``None``.
+
+    With ``info`` it also gets what :func:`get_info` returns.
+    """
+
+    def call(name: str, found: Any) -> Any:
+        return func(encoded(name), get_info(start, encoded(name))) if info else func(encoded(name))
+
+    start = open(loc, obj_name)
+    return start._object.visititems(call)
