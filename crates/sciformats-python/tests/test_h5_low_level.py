@@ -135,7 +135,7 @@ def texts(lib: Any) -> list[Any]:
         made = lib.h5t.C_S1.copy()
         made.set_size(size)
         made.set_cset(lib.h5t.CSET_UTF8)
-        found.append((made.is_variable_str(), made.get_size(), made.get_cset(), made.get_class(), made.dtype))
+        found.append((made.is_variable_str(), made.get_strpad(), made.get_size(), made.get_cset(), made.get_class(), made.dtype))
     return found
 
 
@@ -256,6 +256,27 @@ def test_changes_are_those_of_h5py(tmp_path: pathlib.Path) -> None:
             members: list[str] = []
             again.visit_links(members.append)
             found[-1].append(sorted(members))
+    assert found[0] == found[1]
+
+
+def test_property_lists_are_obeyed(tmp_path: pathlib.Path) -> None:
+    found = []
+    for lib in (h5, h5py):
+        order = lib.h5p.CRT_ORDER_TRACKED | lib.h5p.CRT_ORDER_INDEXED
+        creation, access = lib.h5p.create(lib.h5p.FILE_CREATE), lib.h5p.create(lib.h5p.FILE_ACCESS)
+        creation.set_link_creation_order(order)
+        creation.set_userblock(512)
+        access.set_libver_bounds(lib.h5f.LIBVER_V18, lib.h5f.LIBVER_V110)
+        path = tmp_path / f"{lib.__name__}.h5"
+        identifier = lib.h5f.create(str(path).encode(), fcpl=creation, fapl=access)
+        group = lib.h5p.create(lib.h5p.GROUP_CREATE)
+        group.set_link_creation_order(order)
+        for name in (b"z", b"a"):
+            lib.h5g.create(lib.h5g.create(identifier, name, gcpl=group), b"below")
+        identifier.close()
+        with h5py.File(path) as file:
+            orders = [each.id.get_create_plist().get_link_creation_order() for each in (file, file["z"])]
+            found.append((list(file), file.userblock_size, orders))
     assert found[0] == found[1]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from sciformats.h5 import _create, filters, h5, h5a, h5d, h5ds, h5f, h5g, h5i, h5l, h5o, h5p, h5r, h5s, h5t, h5z, version
+from sciformats.h5 import _create, _hl, filters, h5, h5a, h5d, h5ds, h5f, h5g, h5i, h5l, h5o, h5p, h5r, h5s, h5t, h5z, version
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._dataset import Dataset, StoreInfo
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
@@ -55,6 +55,7 @@ __all__ = [
     "UNLIMITED",
     "VirtualLayout",
     "VirtualSource",
+    "_hl",
     "check_complex_dtype",
     "check_dtype",
     "check_enum_dtype",

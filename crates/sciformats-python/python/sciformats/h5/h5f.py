@@ -43,7 +43,8 @@ def open(name: bytes, flags: int = ACC_RDWR, fapl: Any = None) -> Any:
     image = None if fapl is None else fapl.image
     if image is not None:
         return open_file_image(image, flags)
-    return File(os.fsdecode(name), "r" if flags == ACC_RDONLY else "r+").id
+    arguments = {} if fapl is None else fapl.arguments()
+    return File(os.fsdecode(name), "r" if flags == ACC_RDONLY else "r+", **arguments).id
 
 
 def open_file_image(image: bytes, flags: int = ACC_RDONLY) -> Any:
@@ -54,7 +55,7 @@ def open_file_image(image: bytes, flags: int = ACC_RDONLY) -> Any:
 
 
 def create(name: bytes, flags: int = ACC_TRUNC, fcpl: Any = None, fapl: Any = None) -> FileID:
-    """Create a file, and return its identifier.
+    """Create a file, and return its identifier. ``fcpl`` and ``fapl`` are property lists of :mod:`sciformats.h5.h5p`.
 
     Raises
     ------
@@ -63,11 +64,10 @@ def create(name: bytes, flags: int = ACC_TRUNC, fcpl: Any = None, fapl: Any = No
     """
     from sciformats.h5._objects import File
 
-    if fcpl is not None or fapl is not None:
-        raise NotImplementedError("property lists for new files are not supported; File has their settings as keywords")
+    arguments = {**({} if fcpl is None else fcpl.arguments()), **({} if fapl is None else fapl.arguments())}
     if flags not in (ACC_TRUNC, ACC_EXCL):
         raise ValueError(f"{flags} is neither ACC_TRUNC nor ACC_EXCL")
-    found = File(os.fsdecode(name), "w" if flags == ACC_TRUNC else "x").id
+    found = File(os.fsdecode(name), "w" if flags == ACC_TRUNC else "x", **arguments).id
     assert isinstance(found, FileID)
     return found
 

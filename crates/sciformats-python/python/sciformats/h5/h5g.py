@@ -44,10 +44,8 @@ def open(loc: Any, name: bytes) -> GroupID:
 
 
 def create(loc: Any, name: bytes, lcpl: Any = None, gcpl: Any = None) -> GroupID:
-    """Create a group, and return its identifier. Property lists for groups are not supported."""
-    if gcpl is not None:
-        raise NotImplementedError("property lists for groups are not supported; Group.create_group has their settings as keywords")
-    found: GroupID = loc._object.create_group(text(name)).id
+    """Create a group, and return its identifier. ``gcpl`` is a property list of :mod:`sciformats.h5.h5p`."""
+    found: GroupID = loc._object.create_group(text(name), None if gcpl is None else gcpl.track_order).id
     return found
 
 

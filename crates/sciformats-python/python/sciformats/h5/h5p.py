@@ -1,4 +1,4 @@
-"""The low-level property lists: how datasets are created."""
+"""The low-level property lists: how files are opened, how datasets are opened, and how files, groups, datasets and links are created."""
 
 from __future__ import annotations
 
@@ -6,16 +6,115 @@ from typing import Any
 
 import numpy as np
 
+from sciformats.h5._open import RELEASES
+
 #: The order of creation is kept.
 CRT_ORDER_TRACKED = 1
 #: There is an index by the order of creation.
 CRT_ORDER_INDEXED = 2
+#: The class of lists with which files are created.
+FILE_CREATE = 1
 #: The class of lists with which files are opened.
 FILE_ACCESS = 2
+#: The class of lists with which groups are created.
+GROUP_CREATE = 3
 #: The class of lists with which datasets are created.
 DATASET_CREATE = 4
 #: The class of lists with which datasets are opened.
 DATASET_ACCESS = 5
+#: The class of lists with which links are created.
+LINK_CREATE = 6
+
+
+class PropOCID:
+    """How objects are created: whether the order is kept in which their attributes are created."""
+
+    def __init__(self) -> None:
+        self._attributes = 0
+
+    def set_attr_creation_order(self, flags: int) -> None:
+        """Set whether the order of attributes is kept: ``CRT_ORDER_TRACKED``, with ``CRT_ORDER_INDEXED`` or without it."""
+        self._attributes = int(flags)
+
+    def get_attr_creation_order(self) -> int:
+        """Return whether the order of attributes is kept."""
+        return self._attributes
+
+    def close(self) -> None:
+        """Do nothing: property lists need not be closed."""
+
+
+class PropGCID(PropOCID):
+    """How a group is created by :func:`sciformats.h5.h5g.create`. The order of links and that of attributes are kept together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._links = 0
+
+    def set_link_creation_order(self, flags: int) -> None:
+        """Set whether the order of links is kept: ``CRT_ORDER_TRACKED``, with ``CRT_ORDER_INDEXED`` or without it."""
+        self._links = int(flags)
+
+    def get_link_creation_order(self) -> int:
+        """Return whether the order of links is kept."""
+        return self._links
+
+    @property
+    def track_order(self) -> bool | None:
+        """The argument ``track_order`` of ``create_group`` and ``File``."""
+        return True if (self._attributes | self._links) & CRT_ORDER_TRACKED else None
+
+
+class PropFCID(PropGCID):
+    """How a file is created by :func:`sciformats.h5.h5f.create`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._block = 0
+        self._space: tuple[int, bool, int] | None = None
+        self._page: int | None = None
+
+    def set_userblock(self, size: int) -> None:
+        """Set the number of bytes before the start of the HDF5 file."""
+        self._block = int(size)
+
+    def get_userblock(self) -> int:
+        """Return the number of bytes before the start of the HDF5 file."""
+        return self._block
+
+    def set_file_space_strategy(self, strategy: int, persist: bool, threshold: int) -> None:
+        """Set how the file allocates space: a strategy of :mod:`sciformats.h5.h5f`, whether free space is stored, and from which size on."""
+        self._space = (int(strategy), bool(persist), int(threshold))
+
+    def set_file_space_page_size(self, size: int) -> None:
+        """Set the number of bytes per page."""
+        self._page = int(size)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of ``File``."""
+        found: dict[str, Any] = {"track_order": self.track_order, "userblock_size": self._block or None, "fs_page_size": self._page}
+        if self._space is not None:
+            strategy, found["fs_persist"], found["fs_threshold"] = self._space
+            found["fs_strategy"] = ("fsm", "page", "aggregate", "none")[strategy]
+        return found
+
+
+class PropLCID:
+    """How links are created: missing groups on a path are created always, and names are UTF-8 if they are not ASCII."""
+
+    def set_create_intermediate_group(self, create: bool) -> None:
+        """Set whether missing groups on a path are created.
+
+        Raises
+        ------
+        NotImplementedError
+            If they shall not be.
+        """
+        if not create:
+            raise NotImplementedError("missing groups on a path are always created")
+
+    def set_char_encoding(self, encoding: int) -> None:
+        """Accept an encoding of names, which follows from the names themselves."""
 
 
 class PropDCID:
@@ -77,6 +176,8 @@ class PropFAID:
     def __init__(self) -> None:
         self._core = False
         self._image: bytes | None = None
+        self._bounds: tuple[int, int] | None = None
+        self._locking: tuple[bool, bool] | None = None
 
     @property
     def image(self) -> bytes | None:
@@ -86,6 +187,36 @@ class PropFAID:
     def set_fapl_core(self, block_size: int = 64 << 10, backing_store: bool = True) -> None:
         """Choose a file in memory."""
         self._core = True
+
+    def set_libver_bounds(self, low: int, high: int) -> None:
+        """Set the oldest and the newest release whose structures are written, such as ``h5f.LIBVER_V18``."""
+        self._bounds = (int(low), int(high))
+
+    def get_libver_bounds(self) -> tuple[int, int]:
+        """Return the oldest and the newest release whose structures are written."""
+        return self._bounds or (0, len(RELEASES) - 1)
+
+    def set_file_locking(self, use_file_locking: bool, ignore_when_disabled: bool) -> None:
+        """Set whether the file is locked, and whether it may be used where locks do not exist."""
+        self._locking = (bool(use_file_locking), bool(ignore_when_disabled))
+
+    def set_fclose_degree(self, close_degree: int) -> None:
+        """Accept what happens to objects when their file is closed: here they are always closed with it."""
+
+    def set_fapl_sec2(self) -> None:
+        """Choose a file with a path, as is the default."""
+
+    def close(self) -> None:
+        """Do nothing: property lists need not be closed."""
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of ``File``."""
+        found: dict[str, Any] = {}
+        if self._bounds is not None:
+            found["libver"] = tuple(RELEASES[at] for at in self._bounds)
+        if self._locking is not None:
+            found["locking"] = self._locking[0] and ("best-effort" if self._locking[1] else True)
+        return found
 
     def set_file_image(self, image: bytes) -> None:
         """Set the bytes of a file in memory."""
@@ -107,7 +238,14 @@ class PropDAID:
         return self.cache
 
 
-_CLASSES: dict[int, Any] = {FILE_ACCESS: PropFAID, DATASET_CREATE: PropDCID, DATASET_ACCESS: PropDAID}
+_CLASSES: dict[int, Any] = {
+    FILE_CREATE: PropFCID,
+    FILE_ACCESS: PropFAID,
+    GROUP_CREATE: PropGCID,
+    DATASET_CREATE: PropDCID,
+    DATASET_ACCESS: PropDAID,
+    LINK_CREATE: PropLCID,
+}
 
 
 def create(cls: int) -> Any:
@@ -116,8 +254,8 @@ def create(cls: int) -> Any:
     Raises
     ------
     NotImplementedError
-        If it is one for anything else than opening files, and creating and opening datasets.
+        If it is one for transfers, or for copies.
     """
     if cls not in _CLASSES:
-        raise NotImplementedError("only property lists for opening files, and creating and opening datasets, are supported")
+        raise NotImplementedError("property lists for transfers and copies are not supported")
     return _CLASSES[cls]()

@@ -159,8 +159,8 @@ class TypeID:
         self.described = (self.described[0], size, self.described[2])
 
     def get_strpad(self) -> int:
-        """Return how strings of fixed length end."""
-        return _PADDINGS.get(self.described[0], STR_NULLPAD)
+        """Return how strings end. Those of any length end in a NUL."""
+        return _PADDINGS.get(self.described[0], STR_NULLTERM)
 
     def set_strpad(self, pad: int) -> None:
         """Set how strings of fixed length end: in a NUL that is part of them, or filled with NULs or spaces."""
