@@ -408,6 +408,12 @@ fn split(path: &str) -> (&str, &str) {
     (if parent.is_empty() { "/" } else { parent }, name)
 }
 
+/// Returns the bytes of a path that is shown as text.
+fn stored(path: &str) -> Vec<u8> {
+    let names: Vec<Name> = path.split('/').map(Name::from_shown).collect();
+    names.iter().map(Name::as_bytes).collect::<Vec<_>>().join(&b'/')
+}
+
 /// Returns the path of `name` in the group at `path`.
 fn within(path: &str, name: &str) -> String {
     sciformats::walk::join(path, &Name::from_shown(name))

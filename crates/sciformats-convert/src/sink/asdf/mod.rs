@@ -102,7 +102,7 @@ impl Writing {
     }
 
     fn push(&mut self, parent: NodeId, name: &Name, value: NodeId) -> Result<()> {
-        let key = self.document.tree_mut().add_str(key(name)?);
+        let key = self.document.tree_mut().add_str(key(name));
         match self.document.tree_mut().node_mut(parent) {
             Some(Node { content: Content::Mapping { entries, .. }, .. }) => {
                 entries.push((key, value));
@@ -145,7 +145,7 @@ impl Sink for Writing {
             (Place::Root, _) => return Err(refused(Format::Asdf, "anything but a group at the root")),
             (Place::In(parent, name), New::Array(elements)) => {
                 let (parent, array) = (self.node(parent)?, self.new_array(elements)?);
-                self.document.push_array(parent, &key(name)?, array)?
+                self.document.push_array(parent, &key(name), array)?
             }
             (Place::In(parent, name), _) => {
                 let parent = self.node(parent)?;
@@ -176,11 +176,10 @@ impl Sink for Writing {
 }
 
 /// Returns the key of a mapping that is shown as `name`.
-fn key(name: &Name) -> Result<String> {
-    let name = std::str::from_utf8(name.as_bytes());
-    let name = name.map_err(|_| refused(Format::Asdf, "a name that is not UTF-8"))?;
+fn key(name: &Name) -> String {
+    let name = name.to_utf8();
     // The empty key has a name of its own.
-    Ok(if name == "~2" { String::new() } else { name.replace("~1", "/").replace("~0", "~") })
+    if name == "~2" { String::new() } else { name.replace("~1", "/").replace("~0", "~") }
 }
 
 fn array(elements: &Elements) -> Result<NewArray> {
@@ -237,7 +236,7 @@ fn datatype(element: &ElementType, texts: &mut dyn Iterator<Item = ScalarType>) 
                     T::Array { element, shape } => (&**element, shape.clone()),
                     plain => (plain, Vec::new()),
                 };
-                let field = Field::new(name.shown(), datatype(element, texts)?, ByteOrder::Little);
+                let field = Field::new(name.to_utf8(), datatype(element, texts)?, ByteOrder::Little);
                 Ok(Field { shape, ..field })
             });
             return Ok(Datatype::Struct(fields.collect::<Result<_>>()?));
