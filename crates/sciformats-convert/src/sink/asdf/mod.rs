@@ -14,7 +14,8 @@ use sciformats::model::{AttributeValue, Datum, Decoder, ElementType, Name, Value
 use sciformats::{Format, Result};
 
 struct Writing {
-    path: PathBuf,
+    /// The path of the new file; `None` if nothing is written.
+    path: Option<PathBuf>,
     document: Document,
     compression: Compression,
     level: Option<u32>,
@@ -22,7 +23,7 @@ struct Writing {
     begun: bool,
 }
 
-pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     refuse_options(Format::Asdf, options, (false, true))?;
     let mut document = Document::new();
     // The entry about the library that wrote the file is part of the tree, and comes from there.
@@ -32,7 +33,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
     }
     document.options_mut().threads = options.threads;
     Ok(Box::new(Writing {
-        path: path.into(),
+        path: path.map(Path::to_owned),
         document,
         compression: compression(options.filter.as_deref().unwrap_or("none"))?,
         level: options.level,
@@ -81,7 +82,12 @@ impl Writing {
 
     fn new_array(&self, elements: &Elements) -> Result<NewArray> {
         rules(Format::Asdf)?.check(elements)?;
-        let array = array(elements)?.with_compression(self.compression);
+        let array = match self.path {
+            Some(_) => array(elements)?,
+            // Whether it can be compressed does not depend on its elements.
+            None => NewArray::from_bytes(ScalarType::UInt8, ByteOrder::Little, &[0], Vec::new())?,
+        };
+        let array = array.with_compression(self.compression);
         Ok(match self.level {
             Some(level) => array.with_level(level),
             None => array,
@@ -170,8 +176,9 @@ impl Sink for Writing {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
+        let Some(path) = self.path.take() else { return Ok(()) };
         self.number();
-        self.document.save(&self.path)
+        self.document.save(&path)
     }
 }
 
