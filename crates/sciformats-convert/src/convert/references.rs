@@ -127,7 +127,10 @@ impl Copy<'_> {
                     // A selection or the name of an attribute may follow the path.
                     let spaces = bytes.iter().enumerate().filter(|(_, byte)| **byte == b' ');
                     let mut paths = spaces.filter_map(|(at, _)| bytes.get(..at));
-                    places.contains(bytes)
+                    // In a copy within one file, addresses of objects without a path stay what they are.
+                    let address = bytes.starts_with(b"?") && bytes.len() > 1 && places.contains(&b"?"[..]);
+                    address
+                        || places.contains(bytes)
                         || paths.any(|path| places.contains(path))
                         || self.external && leads_out(bytes)
                 };
