@@ -6,6 +6,7 @@ import os
 from typing import Any, NamedTuple
 
 from sciformats.errors import NotSupported
+from sciformats.h5 import _names
 from sciformats.h5._locks import PROPERTIES
 
 
@@ -33,8 +34,8 @@ class ObjectID:
     @property
     def name(self) -> bytes | None:
         """The path of the object."""
-        name = self._object.name
-        return None if name is None else name.encode()
+        name = self._object._name
+        return None if name is None else _names.encoded(name)
 
     @property
     def id(self) -> int:
@@ -88,7 +89,7 @@ class Links:
 
     def get_info(self, name: bytes) -> LinkInfo:
         """Return the encoding of the name of a link: 0 for ASCII, 1 for UTF-8."""
-        text = name.decode()
+        text = _names.inner(name)
         self._object._link(text)
         return LinkInfo(int(not text.isascii()))
 
@@ -151,7 +152,7 @@ class Properties:
     def get_filter(self, index: int) -> tuple[int, int, tuple[int, ...], bytes]:
         """Return the number, the flags, the parameters and the name of a filter."""
         number, name, optional, values = self._object._node.filters()[index]
-        return number, int(optional), tuple(values), (name or "").encode()
+        return number, int(optional), tuple(values), _names.encoded(name or "")
 
     def get_chunk(self) -> tuple[int, ...]:
         """Return the shape of a chunk."""

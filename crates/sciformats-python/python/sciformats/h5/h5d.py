@@ -42,16 +42,16 @@ def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, dcpl: Any
         "tracked": None,
         "time": None,
     }
-    path = group._target(name.decode(), "dataset")
+    path = group._target(name, "dataset")
     group._file_of.change("dataset", path, settings)
     return group[path].id
 
 
 def open(loc: Any, name: bytes, dapl: Any = None) -> Any:
     """Return the identifier of a dataset. ``dapl`` is a property list of :mod:`sciformats.h5.h5p` with parameters of a cache."""
-    found = loc._object[name.decode()]
+    found = loc._object[name]
     if not hasattr(found, "chunks"):
-        raise TypeError(f"{name.decode()} is not a dataset")
+        raise TypeError(f"{name!r} is not a dataset")
     if dapl is not None and dapl.cache is not None:
         found._cache = dapl.cache
     return found.id

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sciformats.h5 import _encode, _types
+from sciformats.h5 import _encode, _names, _types
 from sciformats.h5._types import (
     check_dtype,
     check_enum_dtype,
@@ -146,9 +146,9 @@ class TypeID:
             If the name exists already.
         """
         group = loc._object
-        if name.decode() in group:
+        if name in group:
             raise KeyError("Unable to commit datatype synchronously (name already exists)")
-        group._file_of.change("datatype", group._target(name.decode(), "datatype"), self.described)
+        group._file_of.change("datatype", group._target(name, "datatype"), self.described)
         self._committed = True
 
     def close(self) -> None:
@@ -171,7 +171,7 @@ class TypeID:
     def get_tag(self) -> bytes:
         """Return the description of opaque bytes."""
         tag: str = self.described[2]
-        return tag.encode()
+        return _names.encoded(tag)
 
     def committed(self) -> bool:
         """Return whether it is an object of the file."""
@@ -226,7 +226,7 @@ class TypeEnumID(TypeID):
     def enum_insert(self, name: bytes, value: int) -> None:
         """Add a name."""
         word, base, members = self.described
-        self.described = (word, base, [*members, (name.decode(), int(value))])
+        self.described = (word, base, [*members, (_names.inner(name), int(value))])
 
     def get_nmembers(self) -> int:
         """Return the number of names."""
@@ -235,7 +235,7 @@ class TypeEnumID(TypeID):
     def get_member_name(self, index: int) -> bytes:
         """Return a name."""
         name: str = self.described[2][index][0]
-        return name.encode()
+        return _names.encoded(name)
 
     def get_member_value(self, index: int) -> int:
         """Return the value of a name."""
@@ -268,7 +268,7 @@ class TypeCompoundID(TypeID):
     def get_member_name(self, index: int) -> bytes:
         """Return the name of a member."""
         name: str = self.described[2][index][0]
-        return name.encode()
+        return _names.encoded(name)
 
     def get_member_offset(self, index: int) -> int:
         """Return where a member begins in an element."""
