@@ -336,3 +336,49 @@ fn the_array_of_a_tree_is_found_among_its_texts() {
     stdout(dir, 0, &["convert", "x.h5", "x.npy", "--lossy"]);
     assert_eq!(stdout(dir, 0, &["cat", "x.npy", "--format", "csv"]).matches("28").count(), 2);
 }
+
+#[test]
+fn a_dry_run_refuses_the_options_that_a_run_refuses() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let mut file = sciformats::hdf5_pure::Writer::create(dir.join("x.h5")).unwrap();
+    file.dataset("x").shape([10, 10]).write(&[1.5f64; 100]).unwrap();
+    file.finish().unwrap();
+    let mut file = sciformats::hdf5_pure::Writer::create(dir.join("tree.h5")).unwrap();
+    file.dataset("g/x").shape([10, 10]).write(&[1.5f64; 100]).unwrap();
+    file.dataset("g/y").write(&[1i16, 2, 3]).unwrap();
+    file.finish().unwrap();
+    fs::write(dir.join("t.csv"), "a,b\n1,2\n").unwrap();
+    stdout(dir, 0, &["convert", "x.h5", "x.zarr"]);
+    let options = "--bound 1.8|--bound 9|--chunks 5|--chunks 5,5|--chunks 5,5,5|--chunks 5,5 --lossy|--filter zlib --level 6|\
+                   --filter zlib --level 99|--filter lz4 --level 1|--filter zstd --level 99|--filter leb128|--filter bits|\
+                   --filter none --level 3|--filter unknown|--level 5|--keep-digits 99|--form pytables|--shards 5,5|--check";
+    let options: Vec<Vec<&str>> = options.split('|').map(|these| these.split(' ').collect()).collect();
+    let outputs = "o.h5 o.asdf o.b2nd o.gsd o.ra o.npy o.nc o.zarr o.csv o.json o.npz o.png o.parquet";
+    let run = |args: &[&str]| {
+        let output = Program::at(dir).run(args);
+        let written: Vec<String> = names(dir).into_iter().filter(|name| name.starts_with("o.")).collect();
+        for name in &written {
+            let path = dir.join(name);
+            if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
+        }
+        (output.status.code(), String::from_utf8(output.stderr).unwrap(), written.len())
+    };
+    for input in ["x.h5", "tree.h5", "t.csv", "x.zarr"] {
+        for output in outputs.split(' ') {
+            for these in &options {
+                let args = [&["convert", input, output], these.as_slice()].concat();
+                let (status, said, _) = run(&args);
+                let predicted = run(&[args.as_slice(), &["--dry-run"]].concat());
+                assert_eq!(predicted, (status, said, 0), "{args:?}");
+            }
+        }
+    }
+    for input in ["x.h5", "tree.h5"] {
+        for these in options.iter().filter(|these| !matches!(these[0], "--form" | "--shards" | "--check")) {
+            let args = [&["repack", input, "o.h5"], these.as_slice()].concat();
+            let (status, said, _) = run(&args);
+            assert_eq!(run(&[args.as_slice(), &["--dry-run"]].concat()), (status, said, 0), "{args:?}");
+        }
+    }
+}

@@ -184,6 +184,7 @@ fn attributes_that_are_changed_are_losses() {
     let node = copied.node("/x").unwrap();
     assert_eq!(node.integers("a_b").unwrap(), Some(vec![1]));
     assert_eq!(node.integers("c_d").unwrap(), Some(vec![2]));
+    assert_eq!(node.integers("c_d_2").unwrap(), Some(vec![1]));
 
     // The same for names that are not UTF-8.
     let path = dir.path().join("names.h5");
@@ -198,4 +199,59 @@ fn attributes_that_are_changed_are_losses() {
     lost.sort_unstable();
     assert_eq!(lost, [r"/@caf\xe9", r"/caf\xe9"], "{:?}", copy.losses());
     copy.create(dir.path().join("names.nc"), None).unwrap();
+}
+
+/// Each variable, dimension and attribute that netCDF has under another name is told, and none takes the name of another one.
+#[test]
+fn names_that_change_are_losses() {
+    use sciformats_conventions::sciformats::hdf5_pure::Writer;
+    use sciformats_conventions::write::NetCdfCopy;
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("names.h5");
+    let mut file = Writer::create(&path).unwrap();
+    for (group, length) in [("", 3u64), ("a/", 4)] {
+        let values: Vec<f64> = (0..length).map(|at| at as f64).collect();
+        let x = file.dataset(&format!("{group}x")).write(&values).unwrap();
+        file.make_scale(x, "x").unwrap();
+        let y = file.dataset(&format!("{group}y")).write(&values).unwrap();
+        file.attach_scale(y, 0, x).unwrap();
+    }
+    for name in ["a_y", "-w", "t ", "t", "c\u{1}", "good"] {
+        file.dataset(name).attribute("b ", 1).attribute("b", 2).write(&[1i16]).unwrap();
+    }
+    file.root().attribute("source_format", "mine").unwrap();
+    let byte = file.dataset("byte").attribute("valid_range", [0i32, 300]).write(&[1i8]).unwrap();
+    file.attribute(byte, "valid_max", 100i32).unwrap();
+    file.finish().unwrap();
+
+    let copy = NetCdfCopy::new(&Dataset::open(&path).unwrap(), &|_| true).unwrap();
+    let mut lost: Vec<String> = copy
+        .losses()
+        .iter()
+        .map(|(path, what)| format!("{path} {}", what.split(", ").next().unwrap()))
+        .collect();
+    lost.retain(|line| !line.contains("@b "));
+    lost.sort();
+    let expected = [
+        "/-w is called _-w",
+        "/@source_format is called source_format_2",
+        "/a/x has the dimension \"x\"",
+        "/a/y is called a_y_2",
+        "/c\u{1} is called c_",
+        "/t  is called t_2",
+    ];
+    assert_eq!(lost, expected, "{:?}", copy.losses());
+    let new = dir.path().join("names.nc");
+    copy.create(&new, None).unwrap();
+    let copied = Dataset::open(&new).unwrap();
+    let node = copied.node("/byte").unwrap();
+    assert_eq!(node.integers("valid_range").unwrap(), Some(vec![0, 300]));
+    assert_eq!(
+        sciformats_conventions::type_name(&node.attribute("valid_max").unwrap().unwrap().element),
+        "int8"
+    );
+    let node = copied.node("/t_2").unwrap();
+    assert_eq!((node.integers("b").unwrap(), node.integers("b_2").unwrap()), (Some(vec![2]), Some(vec![1])));
+    assert_eq!(copied.variable("/y").unwrap().dimensions[0].name.as_deref(), Some("x"));
 }

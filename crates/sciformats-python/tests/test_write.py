@@ -289,7 +289,7 @@ def test_names_that_exist_are_refused_without_a_look_at_the_file(tmp_path: pathl
         for name in ("a/b", "/a/b", "a//b/", "a/soft", "a/./b"):
             with pytest.raises(ValueError, match="name already exists"):
                 file.create_dataset(name, data=1)
-        with pytest.raises(ValueError):
+        with pytest.raises(TypeError, match="Incompatible object"):
             file.create_dataset("a/b/c", data=1)
         file.create_dataset("new/group/d", data=np.array([300, -5]), dtype="u1")
         assert list(file["new/group/d"]) == [255, 0]
@@ -563,7 +563,7 @@ def test_visiting_groups_that_are_nested_deeply(tmp_path: pathlib.Path) -> None:
 
 
 def test_names_are_refused_as_h5py_refuses_them(tmp_path: pathlib.Path) -> None:
-    names = ["d", "g", "g/x", "soft", "lost", "none", "none/x", "lost/x", "", "/", ".", "g/new", "new"]
+    names = ["d", "g", "g/x", "soft", "lost", "none", "none/x", "lost/x", "d/x", "", "/", ".", "g/new", "new"]
     acts = {
         "copy": lambda module, file, source, to: file.copy(source, to),
         "copy into": lambda module, file, source, to: file.copy(file[source], file["g"], name=to),
@@ -574,6 +574,10 @@ def test_names_are_refused_as_h5py_refuses_them(tmp_path: pathlib.Path) -> None:
         "datatype": lambda module, file, source, to: file.__setitem__(to, np.dtype("f4")),
         "group": lambda module, file, source, to: file.create_group(to),
         "delete": lambda module, file, source, to: file.__delitem__(to),
+        "set": lambda module, file, source, to: file.__setitem__(to, [1]),
+        "dataset": lambda module, file, source, to: file.create_dataset(to, data=[1]),
+        "require dataset": lambda module, file, source, to: file.require_dataset(to, (3,), "i8"),
+        "require group": lambda module, file, source, to: file.require_group(to),
     }
 
     def outcome(module: Any, act: str, source: str, to: str) -> Any:

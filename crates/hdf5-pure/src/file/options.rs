@@ -47,6 +47,9 @@ pub struct OpenOptions {
     /// several reads need is then decoded only once. The default is 32 MiB, which holds some dozens of chunks of usual
     /// size; 0 disables the cache.
     pub chunk_cache: usize,
+    /// Whether the canonical form of a reference to an object without a path is `?` and its address, such as `?1832`, and not only `?`.
+    /// The address means something in the same file only, where it can be stored again.
+    pub addresses: bool,
 }
 
 impl Default for OpenOptions {
@@ -59,6 +62,7 @@ impl Default for OpenOptions {
             threads: 0,
             access: Access::default(),
             chunk_cache: 32 << 20,
+            addresses: false,
         }
     }
 }
@@ -104,6 +108,30 @@ impl OpenOptions {
     #[must_use]
     pub fn with_chunk_cache(self, chunk_cache: usize) -> Self {
         Self { chunk_cache, ..self }
+    }
+
+    /// Sets whether references to objects without a path are described by addresses.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, OpenOptions, Slab, Writer};
+    ///
+    /// let mut made = Writer::in_memory(&CreateOptions::default())?;
+    /// let gone = made.dataset("gone").write(&[281.5])?;
+    /// let reference = made.reference(gone)?;
+    /// made.dataset("references").write(&[reference])?;
+    /// made.root().unlink("gone")?;
+    /// let bytes = made.into_bytes()?;
+    /// for addresses in [false, true] {
+    ///     let file = File::from_storage(bytes.clone(), &OpenOptions::default().with_addresses(addresses))?;
+    ///     let canonical = file.dataset("references")?.read_canonical(&Slab::all(&[1])?)?;
+    ///     // The text follows its length, which has 8 bytes.
+    ///     assert_eq!((canonical[8], canonical.len() > 9), (b'?', addresses));
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_addresses(self, addresses: bool) -> Self {
+        Self { addresses, ..self }
     }
 }
 

@@ -350,11 +350,16 @@ fn compound(members: Vec<(usize, usize, Plan)>, size: usize) -> Plan {
     }
 }
 
-/// Returns the path of the object, followed by what is selected of it.
+/// Returns the path of the object, followed by what is selected of it. An object without a path is `?`, with its address if the caller
+/// wants it.
 fn describe(opened: &Opened, target: &reference::Reference) -> Result<Vec<u8>> {
     let mut text = match &target.file {
         Some(file) => [file.as_bytes(), b":?"].concat(),
-        None => path_of(opened, target.object).unwrap_or(b"?").to_vec(),
+        None => match path_of(opened, target.object) {
+            Some(path) => path.to_vec(),
+            None if opened.options.addresses => format!("?{}", target.object.0).into_bytes(),
+            None => b"?".to_vec(),
+        },
     };
     match &target.part {
         Part::Object => {}

@@ -6,10 +6,13 @@ mod records;
 
 use std::path::Path;
 
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_schema::SchemaRef;
 use sciformats_conventions::sciformats::hdf5_pure::{CreateOptions, Writer};
 use sciformats_conventions::sciformats::{Error, Result};
 
-use crate::Scan;
+use crate::guarded::{Part, Reader};
+use crate::{Options, Scan};
 
 /// How a table is stored in an HDF5 file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -132,5 +135,31 @@ pub fn write_hdf5(table: &dyn Scan, file: &Path, options: &WriteOptions) -> Resu
         Form::Records | Form::PyTables => records::write(table, (file, &place), options),
         Form::Columns => records::columns(table, (file, &place), options),
         Form::AnnData => frame::write(table, (file, &place), options),
+    }
+}
+
+/// Fails if [`write_hdf5`] would refuse the options, or the types and names of the columns. Nothing is read: a file without rows is
+/// written at `aside`, for the caller to remove.
+///
+/// # Errors
+///
+/// Those of [`write_hdf5`], apart from those of reading rows.
+pub fn rehearse_hdf5(table: &dyn Scan, aside: &Path, options: &WriteOptions) -> Result<()> {
+    let options = WriteOptions { overwrite: true, ..options.clone() };
+    write_hdf5(&WithoutRows(table.schema()), aside, &options).map(drop)
+}
+
+/// A table that has its columns, and no rows.
+struct WithoutRows(SchemaRef);
+
+impl Scan for WithoutRows {
+    fn schema(&self) -> SchemaRef {
+        SchemaRef::clone(&self.0)
+    }
+
+    fn scan(&self, options: &Options) -> Result<Reader> {
+        let none = RecordBatch::new_empty(self.schema());
+        let batches = RecordBatchIterator::new([Ok(none)], self.schema());
+        Ok(Box::new(Part::new(batches, "a table without rows", options)?))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::path::Path;
 
 use sciformats::{AttributeValue, Datum, Decoder, ElementType, Error, Format, Name};
 use sciformats_convert::sink::{self, Elements, Fit, Handle, New, Place, Rules};
@@ -31,9 +32,9 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome<Option<Answer>> 
     if !store && !written {
         return Ok(None);
     }
-    if !args.select.is_empty() || args.check || args.dry_run || args.storage.bound.is_some() {
+    if !args.select.is_empty() || args.check || args.storage.bound.is_some() {
         return Err(Failure::Usage(
-            "a store of Zarr is converted without --select, --check, --dry-run and --bound".into(),
+            "a store of Zarr is converted without --select, --check and --bound".into(),
         ));
     }
     #[cfg(feature = "tables")]
@@ -41,7 +42,9 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome<Option<Answer>> 
     if store && written {
         return Err(Failure::Usage("one of IN and OUT must be a file, and not a store of Zarr".into()));
     }
-    free(output, args.files.force)?;
+    if !args.dry_run {
+        free(output, args.files.force)?;
+    }
     if store { read(args, session).map(Some) } else { write(args, session).map(Some) }
 }
 
@@ -56,12 +59,17 @@ fn write(args: &Convert, session: &Session) -> Outcome {
         cancel: Some(interrupt::asked()),
     };
     let file = session.open_whole(input)?;
-    let report = folder(output, "zarr.json", |new| {
-        let report = session.watched("converting", &[&file], || zarr::write(&file, new, &options));
-        let report = report.map_err(|error| match &error {
-            Error::Usage { .. } => Failure::Usage(error.to_string()),
-            Error::Io { path: Some(path), .. } if path.starts_with(new) => Failure::unwritten(output, &error),
-            error => Failure::of(input, error),
+    let fill = |new: Option<&Path>| {
+        let report = session.watched("converting", &[&file], || match new {
+            Some(new) => zarr::write(&file, new, &options),
+            None => zarr::rehearse(&file, &options),
+        });
+        let report = report.map_err(|error| match (&error, new) {
+            (Error::Usage { .. }, _) => Failure::Usage(error.to_string()),
+            (Error::Io { path: Some(path), .. }, Some(new)) if path.starts_with(new) => {
+                Failure::unwritten(output, &error)
+            }
+            (error, _) => Failure::of(input, error),
         })?;
         let lost = losses(&report);
         if let (Some(first), false) = (lost.first(), args.lossy) {
@@ -69,7 +77,8 @@ fn write(args: &Convert, session: &Session) -> Outcome {
             return Err(Failure::refused(input, &Error::unsupported(what)));
         }
         Ok(report)
-    })?;
+    };
+    let report = if args.dry_run { fill(None) } else { folder(output, "zarr.json", |new| fill(Some(new))) }?;
     let written = |entry: &&Entry| matches!(entry.treatment, Treatment::Referenced { .. });
     let arrays = report.entries.iter().filter(written).count();
     tell(args, arrays, (&losses(&report), &report.notes), session)?;
@@ -98,7 +107,7 @@ fn tell(
     let mut out = session.text();
     if session.json {
         let mut line = JsonObject::new();
-        line.value("file", output.as_str()).value("arrays", written as u64);
+        line.value("file", output.as_str()).value("arrays", written as u64).value("written", !args.dry_run);
         let list = |texts: Vec<Value>| Value::Array(texts).to_string();
         line.raw("losses", &list(lost.iter().map(|loss| loss.as_str().into()).collect()));
         let notes = notes.iter().map(|(path, note)| json!({"path": path, "note": note}));
@@ -111,7 +120,8 @@ fn tell(
         for (path, note) in notes {
             writeln!(out, "  note  {}", look::safe(&format!("{path}: {note}")))?;
         }
-        writeln!(out, "{} → {}: {written} arrays", look::safe(&input), look::safe(&output))?;
+        let end = if args.dry_run { ", not written, because of --dry-run" } else { "" };
+        writeln!(out, "{} → {}: {written} arrays{end}", look::safe(&input), look::safe(&output))?;
     }
     out.flush()?;
     Ok(())
@@ -142,7 +152,12 @@ fn read(args: &Convert, session: &Session) -> Outcome {
     let options =
         args.storage.options().with_threads(session.options().threads).with_limits(session.options().limits);
     let rules = sink::rules(format).map_err(failed)?;
-    let mut sink = sink::overwrite(output, format, &options).map_err(failed)?;
+    let sink = if args.dry_run {
+        sink::rehearsal(format, &options)
+    } else {
+        sink::overwrite(output, format, &options)
+    };
+    let mut sink = sink.map_err(failed)?;
     let mut groups: HashMap<&str, Handle> = HashMap::new();
     for node in &store.nodes {
         let array = match &node.array {

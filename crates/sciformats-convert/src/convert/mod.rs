@@ -210,7 +210,54 @@ impl Plan {
     ///
     /// Those of [`sink`]; those of reading the source; `Io` of the kind `Interrupted` if it was cancelled.
     pub fn write(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
+        // Otherwise the last object could refuse them, after everything else was written.
+        if options.chooses() {
+            self.rehearse(options, false)?;
+        }
         self.put(path.as_ref(), options, false)
+    }
+
+    /// Fails if [`write`](Self::write) would refuse the options: because the format does not know them, or because they do not fit an
+    /// object. It reads no elements and writes nothing. With `lossy`, it returns what [`rescue`](Self::rescue) would leave out because of
+    /// the options.
+    ///
+    /// ```
+    /// use sciformats::Format;
+    /// use sciformats_convert::convert::{Options, Plan};
+    /// use sciformats_convert::sink::WriteOptions;
+    /// use std::sync::Arc;
+    ///
+    /// # let u = sciformats::memory::array::<u8>(&[4], &[1, 2, 3, 4]);
+    /// # let file = sciformats::File::from(sciformats::memory::Memory::single(Format::RawArray, u));
+    /// let plan = Plan::new(&Arc::new(file), Format::Npy, &Options::default())?;
+    /// assert!(plan.rehearse(&WriteOptions::default(), false)?.is_empty());
+    /// assert!(plan.rehearse(&WriteOptions::default().with_filter("zlib"), false).is_err());
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sink::rehearsal`]; those of reading attributes.
+    pub fn rehearse(&self, options: &WriteOptions, lossy: bool) -> Result<Vec<Loss>> {
+        let sink = sink::rehearsal(self.target, &self.completed(options))?;
+        // What is rescued of an HDF5 file is stored as it was, as far as it can be read, and options are fitted to it.
+        #[cfg(feature = "hdf5")]
+        if lossy && self.target == Format::Hdf5 && self.hdf5().is_some() {
+            return Ok(Vec::new());
+        }
+        let rescue = Rescue::going_on();
+        let mut writing = Writing {
+            tree: &self.tree,
+            sink,
+            handles: HashMap::new(),
+            unfolding: self.tree.writing(),
+            rescue: lossy.then_some(&rescue),
+            #[cfg(feature = "hdf5")]
+            like: None,
+        };
+        writing.all()?;
+        writing.sink.finish()?;
+        Ok(rescue.take())
     }
 
     /// Does the same as [`write`](Self::write), but continues past everything that cannot be read or written. Returns the
@@ -296,10 +343,7 @@ impl Plan {
     /// is another one, or could not be so.
     #[cfg(feature = "hdf5")]
     fn rescued_as_stored(&self, path: &Path, options: &WriteOptions) -> Result<Option<Vec<Loss>>> {
-        let view = self.tree.source().as_any().and_then(|any| any.downcast_ref::<view::View>());
-        let file =
-            view.filter(|_| self.target == Format::Hdf5).and_then(|view| crate::repack::opened(&view.origin));
-        let Some(file) = file else { return Ok(None) };
+        let Some(file) = self.hdf5().filter(|_| self.target == Format::Hdf5) else { return Ok(None) };
         let bounds: &[&str] = match (&options.bound, file.superblock().version) {
             (Some(_), _) => &[""],
             (None, 0 | 1) => &["earliest", "2.0"],
@@ -316,6 +360,21 @@ impl Plan {
             }
         }
         Ok(None)
+    }
+
+    /// Returns the HDF5 file that is converted, if it is one.
+    #[cfg(feature = "hdf5")]
+    fn hdf5(&self) -> Option<hdf5_pure::File> {
+        let view = self.tree.source().as_any().and_then(|any| any.downcast_ref::<view::View>())?;
+        crate::repack::opened(&view.origin)
+    }
+
+    /// Returns options with what the plan knows of the file as a whole.
+    fn completed(&self, options: &WriteOptions) -> WriteOptions {
+        let mut options = options.clone();
+        options.facts.extend(self.facts.iter().cloned());
+        options.metadata.extend_from_slice(&self.metadata);
+        options
     }
 
     fn put(&self, path: &Path, options: &WriteOptions, rescue: bool) -> Result<()> {
@@ -335,12 +394,9 @@ impl Plan {
         rescue: bool,
         #[cfg(feature = "hdf5")] like: Option<hdf5_pure::File>,
     ) -> Result<()> {
-        let mut options = options.clone();
-        options.facts.extend(self.facts.iter().cloned());
-        options.metadata.extend_from_slice(&self.metadata);
         let mut writing = Writing {
             tree: &self.tree,
-            sink: sink::overwrite(path, self.target, &options)?,
+            sink: sink::overwrite(path, self.target, &self.completed(options))?,
             handles: HashMap::new(),
             unfolding: self.tree.writing(),
             rescue: rescue.then_some(&*self.rescue),
@@ -406,6 +462,12 @@ impl Plan {
 fn split(path: &str) -> (&str, &str) {
     let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
     (if parent.is_empty() { "/" } else { parent }, name)
+}
+
+/// Returns the bytes of a path that is shown as text.
+fn stored(path: &str) -> Vec<u8> {
+    let names: Vec<Name> = path.split('/').map(Name::from_shown).collect();
+    names.iter().map(Name::as_bytes).collect::<Vec<_>>().join(&b'/')
 }
 
 /// Returns the path of `name` in the group at `path`.

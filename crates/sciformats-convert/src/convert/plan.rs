@@ -291,6 +291,7 @@ impl Builder {
                 return None;
             }
         };
+        self.fields(path, &element);
         let Some(shape) = self.rules.shape_of(&element, info.shape.as_deref()) else {
             self.lose(path, format!("is left out: its shape is {}", shown(info.shape.as_deref())));
             return None;
@@ -325,6 +326,22 @@ impl Builder {
             self.remark(Remark::NumbersAsBytes);
         }
         Some(fitted)
+    }
+
+    /// Records fields whose names the target cannot hold as they are.
+    fn fields(&mut self, path: &str, element: &ElementType) {
+        match element {
+            ElementType::Compound(fields) => {
+                for (name, field) in fields {
+                    if !self.rules.name(name) {
+                        self.lose(path, tree::escaped("field whose name", name));
+                    }
+                    self.fields(path, field);
+                }
+            }
+            ElementType::Array { element, .. } => self.fields(path, element),
+            _ => {}
+        }
     }
 
     /// Returns whether the target stores texts as characters that the source stores as bytes: the bytes of ASDF are ASCII.

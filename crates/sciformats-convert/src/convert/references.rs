@@ -7,9 +7,9 @@ use std::sync::Arc;
 use sciformats_core::Slab;
 use sciformats_core::arith::{increase, present};
 
-use super::Loss;
 use super::plan::Builder;
 use super::table::Body;
+use super::{Loss, stored};
 use sciformats::ElementType;
 use sciformats::Result;
 use sciformats::model::canonical::{length, take};
@@ -25,7 +25,8 @@ pub(super) fn check(builder: &mut Builder) {
     if !table.nodes().iter().any(|node| refers(&node.body)) && !table.has_attributes_of(ElementType::refers) {
         return;
     }
-    let paths = (0..table.nodes().len()).map(|node| builder.view.path(node).into_bytes());
+    // References name the bytes of a path, and not what is shown for them.
+    let paths = (0..table.nodes().len()).map(|node| stored(&builder.view.path(node)));
     let places: Places = Arc::new(paths.collect());
     let mut told: Vec<(String, u64)> = Vec::new();
     for (number, node) in table.nodes().iter().enumerate() {
@@ -126,7 +127,10 @@ impl Copy<'_> {
                     // A selection or the name of an attribute may follow the path.
                     let spaces = bytes.iter().enumerate().filter(|(_, byte)| **byte == b' ');
                     let mut paths = spaces.filter_map(|(at, _)| bytes.get(..at));
-                    places.contains(bytes)
+                    // In a copy within one file, addresses of objects without a path stay what they are.
+                    let address = bytes.starts_with(b"?") && bytes.len() > 1 && places.contains(&b"?"[..]);
+                    address
+                        || places.contains(bytes)
                         || paths.any(|path| places.contains(path))
                         || self.external && leads_out(bytes)
                 };

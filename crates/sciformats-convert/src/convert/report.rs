@@ -144,6 +144,8 @@ pub enum Remark {
     TruthValues,
     /// A name is escaped.
     Escaped,
+    /// A name with escapes becomes the bytes that they stand for.
+    Unescaped,
     /// Elements that are arrays themselves become further dimensions.
     ArrayAsDimensions,
     /// The bytes after the elements of a RawArray become an attribute, or the attribute becomes these bytes.
@@ -171,6 +173,7 @@ impl Remark {
             }
             Self::TruthValues => "truth values are an enumeration in HDF5 and `bool` in other formats",
             Self::Escaped => "names are escaped",
+            Self::Unescaped => r"names with escapes such as `\xe9` have the bytes that these stand for",
             Self::ArrayAsDimensions => "elements that are arrays become further dimensions",
             Self::Metadata => {
                 "the bytes after the elements of a RawArray become the attribute `rawarray:metadata`"

@@ -168,11 +168,21 @@ fn group(builder: &mut Builder, path: &str) -> Option<usize> {
 fn named(builder: &mut Builder, path: &str, shown: &str) -> Name {
     let (name, same) = (builder.view.name(shown), Name::from_shown(shown));
     if !builder.rules.name(&same) {
-        builder.lose(path, "has a name that is not UTF-8; the name is escaped");
-    } else if name != same {
+        builder.lose(path, escaped("name that", &same));
+    } else if name != same
+        || builder.rules.format == Format::Asdf && same.to_utf8().as_bytes() != same.as_bytes()
+    {
         builder.remark(Remark::Escaped);
     }
+    if builder.view.origin.format() == Format::Asdf && std::str::from_utf8(name.as_bytes()).is_err() {
+        builder.remark(Remark::Unescaped);
+    }
     name
+}
+
+/// Says what becomes of a name that is not UTF-8.
+pub(super) fn escaped(what: &str, name: &Name) -> String {
+    format!("has a {what} is not UTF-8, which becomes the text {}", name.to_utf8())
 }
 
 /// Puts the object from the first path, in the source, to the second path, in the target.
@@ -248,12 +258,16 @@ fn attribute(builder: &mut Builder, (to, is_group): (&str, bool), name: &Name, a
     }
     // The name is escaped like names in ASDF, which may contain slashes.
     let shown = name.shown().replace('~', "~0").replace('/', "~1");
+    let last = Name::from_shown(&shown);
     let (place, member) = if is_group {
-        (within(to, &format!("@{shown}")), format!("@{shown}"))
+        (within(to, &format!("@{shown}")), [b"@", last.as_bytes()].concat())
     } else {
-        let base = named(builder, to, split(to).1);
-        (format!("{to}@{shown}"), format!("{}@{shown}", base.shown()))
+        let base = builder.view.name(split(to).1);
+        (format!("{to}@{shown}"), [base.as_bytes(), b"@", last.as_bytes()].concat())
     };
+    if !builder.rules.name(name) {
+        builder.lose(&format!("{to}@{}", name.shown()), escaped("name that", name));
+    }
     let Some(body) = builder.made(&place, array) else { return };
     if put_as(builder, (&place, &place), &Name::from(member), body) {
         builder.remark(Remark::AttributeAsMember);

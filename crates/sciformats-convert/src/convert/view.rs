@@ -58,13 +58,14 @@ impl View {
     /// Returns the name that a member of the source has in the target.
     pub(super) fn name(&self, shown: &str) -> Name {
         let name = Name::from_shown(shown);
-        if !self.rules.name(&name) {
+        // The keys of ASDF have escapes of their own for such names.
+        if !self.rules.name(&name) && self.format != Format::Asdf {
             return Name::from(shown);
         }
         // ASDF permits slashes in names, and escapes them.
         match (self.origin.format() == Format::Asdf, self.format == Format::Asdf) {
-            (false, true) if shown.contains('~') => Name::from(shown.replace('~', "~0")),
-            (true, false) if shown.contains("~0") => Name::from(shown.replace("~0", "~")),
+            (false, true) if shown.contains('~') => Name::from_shown(&shown.replace('~', "~0")),
+            (true, false) if shown.contains("~0") => Name::from_shown(&shown.replace("~0", "~")),
             _ => name,
         }
     }
@@ -72,7 +73,7 @@ impl View {
     /// Returns how the source shows the name that a member has in the target: the inverse of [`name`](Self::name).
     fn shown(&self, name: &Name) -> String {
         let text = std::str::from_utf8(name.as_bytes()).unwrap_or_default(); // other names are as they were
-        if text.contains(r"\x") && !self.rules.name(&Name::from_shown(text)) {
+        if text.contains(r"\x") && self.format != Format::Asdf && !self.rules.name(&Name::from_shown(text)) {
             return text.into();
         }
         let shown = name.shown();

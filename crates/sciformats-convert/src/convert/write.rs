@@ -91,8 +91,7 @@ impl Writing<'_> {
     /// Returns members in the order in which they were created, if that is known.
     #[cfg(feature = "hdf5")]
     fn in_order(&self, path: &str, mut members: Vec<Member>) -> Vec<Member> {
-        if let Some(links) = self.like.as_ref().and_then(|file| file.group(&stored(path)).ok()?.links().ok())
-        {
+        if let Some(links) = self.like.as_ref().and_then(|file| file.group(&name(path)).ok()?.links().ok()) {
             let orders: HashMap<Vec<u8>, u64> = links
                 .into_iter()
                 .flatten()
@@ -114,7 +113,7 @@ impl Writing<'_> {
     #[cfg(feature = "hdf5")]
     fn like(&mut self, path: &str) -> Option<hdf5_pure::Address> {
         let file = self.like.as_ref()?;
-        let address = match file.object(&stored(path)).ok()? {
+        let address = match file.object(&name(path)).ok()? {
             hdf5_pure::Node::Group(group) => group.address(),
             hdf5_pure::Node::Dataset(dataset) => dataset.address(),
             hdf5_pure::Node::Datatype(datatype) => datatype.address(),
@@ -188,10 +187,8 @@ impl Writing<'_> {
     }
 }
 
-/// Returns the bytes of a path that is shown as text.
+/// Returns the path that is shown as text.
 #[cfg(feature = "hdf5")]
-fn stored(path: &str) -> hdf5_pure::Name {
-    let names: Vec<_> = path.split('/').map(sciformats::Name::from_shown).collect();
-    let names: Vec<&[u8]> = names.iter().map(sciformats::Name::as_bytes).collect();
-    names.join(&b'/')[..].into()
+fn name(path: &str) -> hdf5_pure::Name {
+    super::stored(path)[..].into()
 }

@@ -42,7 +42,7 @@ pub(super) fn with_texts(element: &ElementType, texts: &mut dyn Iterator<Item = 
         T::Enum { base, .. } => with_texts(base, texts),
         T::Compound(fields) => {
             let fields =
-                fields.iter().map(|(name, field)| Ok(Field::new(name.shown(), with_texts(field, texts)?)));
+                fields.iter().map(|(name, field)| Ok(Field::new(name.to_utf8(), with_texts(field, texts)?)));
             fields.collect::<Result<_>>().map(DType::Record)
         }
         T::Array { .. } => {

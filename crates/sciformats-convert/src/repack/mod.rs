@@ -314,7 +314,7 @@ pub fn join(
 #[cfg(feature = "hdf5")]
 pub fn copy(
     object: &hdf5_pure::Node,
-    (editor, path): (&mut hdf5_pure::Editor, &str),
+    (editor, path): (&mut hdf5_pure::Editor, &(impl hdf5_pure::AsName + ?Sized)),
     options: CopyOptions,
 ) -> Result<()> {
     hdf5::copy(object, (editor, path), options)

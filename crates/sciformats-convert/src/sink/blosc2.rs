@@ -18,7 +18,8 @@ use sciformats::{Format, Result};
 const COMMIT: u64 = 64 << 20;
 
 struct Writing {
-    path: PathBuf,
+    /// The path of the new file; `None` if nothing is written.
+    path: Option<PathBuf>,
     codec: Option<Codec>,
     level: Option<u8>,
     chunks: Option<Vec<u64>>,
@@ -27,14 +28,14 @@ struct Writing {
     layers: Vec<(bool, String, Vec<u8>)>,
 }
 
-pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     super::refuse_bound(Format::Blosc2, options)?;
     let level = options.level.map(|level| u8::try_from(level).ok().filter(|&level| level <= 9));
     if level == Some(None) {
         return Err(Error::usage("level", "must be between 0 and 9"));
     }
     Ok(Box::new(Writing {
-        path: path.into(),
+        path: path.map(Path::to_owned),
         codec: options.filter.as_deref().map(codec).transpose()?,
         level: if options.filter.as_deref() == Some("none") { Some(0) } else { level.flatten() },
         chunks: options.chunks.clone(),
@@ -89,6 +90,7 @@ impl Sink for Writing {
     fn finish(self: Box<Self>) -> Result<()> {
         let elements = self.elements.clone().ok_or_else(empty)?;
         let shape = elements.dimensions()?.to_vec();
+        let Some(path) = &self.path else { return self.check(&elements) };
         let forms = elements.info.texts.as_deref().unwrap_or_default();
         let mut fixed =
             numpy::Fixed::new(&elements.info.element).with_texts(forms).with_times(&elements.info);
@@ -105,7 +107,7 @@ impl Sink for Writing {
         };
         // A type without parts is not quoted.
         let params = self.params(ArrayParams::new(&shape, dtype.trim_matches('\''))?, &elements)?;
-        let scratch = Scratch::beside(&self.path)?;
+        let scratch = Scratch::beside(path)?;
         let mut array = Array::create(scratch.path(), &params)?;
         for (long, name, content) in &self.layers {
             if *long {
@@ -140,6 +142,15 @@ impl Sink for Writing {
 }
 
 impl Writing {
+    /// Fails if the chunks are none for the array.
+    fn check(&self, elements: &Elements) -> Result<()> {
+        let fixed = numpy::Fixed::new(&elements.info.element);
+        // The size of texts is only known when they are read.
+        let dtype = if fixed.is_as_is() { fixed.dtype()?.to_string() } else { "|u1".into() };
+        let params = ArrayParams::new(elements.dimensions()?, dtype.trim_matches('\''))?;
+        Array::new(&self.params(params, elements)?).map(drop)
+    }
+
     fn params(&self, params: ArrayParams, elements: &Elements) -> Result<ArrayParams> {
         let mut stored = Params::new(1);
         if let Some(codec) = self.codec {

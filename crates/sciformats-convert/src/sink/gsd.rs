@@ -17,7 +17,8 @@ pub(crate) const SMALL: u64 = 16 << 20;
 
 /// The frames and groups by their handles. The name of a chunk is put together from its groups.
 struct Writing {
-    scratch: Scratch,
+    /// The new file; `None` if nothing is written.
+    scratch: Option<Scratch>,
     options: CreateOptions,
     /// What each handle stands for.
     places: Vec<Group>,
@@ -35,14 +36,14 @@ enum Group {
     Chunk,
 }
 
-pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     refuse_options(Format::Gsd, options, (false, false))?;
     let fact = |key: &str| options.fact(key).filter(|text| !text.is_empty());
     let application = fact("application").unwrap_or_else(|| "sciformats".into());
     let schema = fact("schema").unwrap_or_else(|| "none 1.0".into());
     let (schema, version) = schema.rsplit_once(' ').unwrap_or((&schema, "1.0"));
     let create = CreateOptions::new(application, schema, parsed(version).unwrap_or(Version::new(1, 0)));
-    let scratch = Scratch::beside(path)?;
+    let scratch = path.map(Scratch::beside).transpose()?;
     Ok(Box::new(Writing { scratch, options: create, places: Vec::new(), chunks: Vec::new() }))
 }
 
@@ -98,6 +99,7 @@ impl Sink for Writing {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
+        let Some(scratch) = self.scratch.take() else { return Ok(()) };
         let last = self.places.iter().filter_map(|group| match group {
             Group::Frame(frame) => Some(*frame),
             _ => None,
@@ -108,7 +110,7 @@ impl Sink for Writing {
         };
         // Chunks of the same frame keep their order.
         self.chunks.sort_by_key(|(frame, ..)| *frame);
-        let path = self.scratch.path().to_owned();
+        let path = scratch.path().to_owned();
         let mut writer = Writer::create(&path, &self.options)?;
         writer.set_durability(Durability::Process);
         let mut chunks = self.chunks.into_iter().peekable();
@@ -119,7 +121,7 @@ impl Sink for Writing {
             writer.end_frame()?;
         }
         writer.finish()?;
-        self.scratch.finish(Durability::Process)
+        scratch.finish(Durability::Process)
     }
 }
 

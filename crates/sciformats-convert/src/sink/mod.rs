@@ -243,6 +243,11 @@ impl WriteOptions {
         }
     }
 
+    /// Returns whether there are options that may not fit the format or an object.
+    pub(crate) fn chooses(&self) -> bool {
+        self.chunks.is_some() || self.filter.is_some() || self.level.is_some() || self.bound.is_some()
+    }
+
     /// Returns the fact with this key as text.
     #[cfg_attr(not(feature = "gsd"), allow(dead_code, reason = "only GSD has facts of its own"))]
     fn fact(&self, key: &str) -> Option<String> {
@@ -414,7 +419,33 @@ pub trait Sink {
 /// [`Error::Unsupported`] for a format that is not built in; [`Error::Usage`] for options that the format
 /// does not know; `Io`.
 pub fn overwrite(path: impl AsRef<Path>, format: Format, options: &WriteOptions) -> Result<Box<dyn Sink>> {
-    let path = path.as_ref();
+    begin(Some(path.as_ref()), format, options)
+}
+
+/// Starts a file that is not written: the sink checks everything as that of [`overwrite`] does, and fails with the same errors if the
+/// options do not fit the format or an object. It asks for no elements.
+///
+/// ```
+/// use sciformats::Format;
+/// use sciformats::memory::array;
+/// use sciformats_convert::sink::{self, New, Place, WriteOptions};
+///
+/// assert!(sink::rehearsal(Format::Npy, &WriteOptions::default().with_filter("zlib")).is_err());
+/// let mut sink = sink::rehearsal(Format::Npy, &WriteOptions::default())?;
+/// sink.add(Place::Root, New::Array(array::<u8>(&[2], &[1, 2]).into()))?;
+/// sink.finish()?;
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`overwrite`], apart from `Io`.
+pub fn rehearsal(format: Format, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+    begin(None, format, options)
+}
+
+/// Starts a file; without a path, everything is checked, and nothing is written.
+fn begin(path: Option<&Path>, format: Format, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     options.refuse_layout("a file that is not repacked")?;
     match format {
         #[cfg(feature = "asdf")]

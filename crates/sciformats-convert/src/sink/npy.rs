@@ -9,10 +9,12 @@ use sciformats::{Format, Result};
 use super::{Elements, Single, Sink, WriteOptions, refuse_options};
 use crate::numpy::Fixed;
 
-pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     refuse_options(Format::Npy, options, (false, false))?;
-    let path = path.to_owned();
-    Ok(Box::new(Single::new(Format::Npy, move |elements: Elements| write(&path, &elements))))
+    let path = path.map(Path::to_owned);
+    Ok(Box::new(Single::new(Format::Npy, move |elements: Elements| {
+        path.map_or(Ok(()), |path| write(&path, &elements))
+    })))
 }
 
 fn write(path: &Path, elements: &Elements) -> Result<()> {

@@ -12,12 +12,13 @@ use super::{Elements, Single, Sink, WriteOptions, refuse_options, refused};
 use sciformats::model::ElementType;
 use sciformats::{Format, Result};
 
-pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     refuse_options(Format::RawArray, options, (false, true))?;
     let encoding = encoding(options)?;
-    let (path, metadata) = (path.to_owned(), options.metadata.clone());
-    Ok(Box::new(Single::new(Format::RawArray, move |elements: Elements| {
-        write(&path, (encoding, &metadata), &elements)
+    let (path, metadata) = (path.map(Path::to_owned), options.metadata.clone());
+    Ok(Box::new(Single::new(Format::RawArray, move |elements: Elements| match path {
+        Some(path) => write(&path, (encoding, &metadata), &elements),
+        None => check((encoding, &metadata), &elements),
     })))
 }
 
@@ -35,6 +36,14 @@ pub(crate) fn encoding(options: &WriteOptions) -> Result<Encoding> {
             ));
         }
     })
+}
+
+/// Fails if the encoding is none for elements of this type.
+fn check((encoding, metadata): (Encoding, &[u8]), elements: &Elements) -> Result<()> {
+    let options = rawarray::WriteOptions::default().with_encoding(encoding);
+    // Whether the encoding is possible does not depend on the values, nor on their number.
+    let writer = Writer::new([0].as_slice()).with_options(options).with_metadata(metadata);
+    writer.encode_bytes(stored(&elements.info.element)?, &[]).map(drop)
 }
 
 fn write(path: &Path, (encoding, metadata): (Encoding, &[u8]), elements: &Elements) -> Result<()> {

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sciformats import h5
+from sciformats.h5 import _names
 from sciformats.h5._dims import is_scale
 
 #: Names that netCDF reserves for itself.
@@ -74,7 +75,7 @@ def dimensions(places: list[str | None], shape: tuple[int, ...], phony: dict[str
         return _phony(shape, phony)
     found: list[str] = []
     for axis, path in enumerate(places):
-        found.append(path.rsplit("/", 1)[-1] if path else _phony(shape[axis : axis + 1], phony)[0])
+        found.append(_names.shown(path.rsplit("/", 1)[-1]) if path else _phony(shape[axis : axis + 1], phony)[0])
     return tuple(found)
 
 
@@ -88,7 +89,7 @@ def scales(dataset: h5.Dataset, attributes: Attributes, numbered: dict[str, dict
     if lists is not None:
         return [(scales[0].path or None) if len(scales) else None for scales in lists]
     if is_scale(attributes) and len(shape) == 1:
-        before, _, name = (dataset.name or "").rpartition("/")
+        before, _, name = (dataset._name or "").rpartition("/")
         return [f"{before}/{name.removeprefix('_nc4_non_coord_')}"]
     if "_Netcdf4Coordinates" in attributes:
         # A coordinate with several dimensions, or a variable of a file whose scales are not attached.
@@ -101,12 +102,12 @@ def scales(dataset: h5.Dataset, attributes: Attributes, numbered: dict[str, dict
 
 def _by_number(group: h5.Group, known: dict[str, dict[int, str]]) -> dict[int, str]:
     """Return the paths of the dimensions that a group and those around it have, by netCDF's numbers."""
-    path = group.name or "/"
+    path = group._name or "/"
     if path not in known:
         numbers: dict[int, str] = {}
         for member in group.values():
             if isinstance(member, h5.Dataset) and "_Netcdf4Dimid" in member.attrs:
-                numbers.setdefault(int(member.attrs["_Netcdf4Dimid"]), member.name or "")
+                numbers.setdefault(int(member.attrs["_Netcdf4Dimid"]), member._name or "")
         known[path] = numbers if path == "/" else {**_by_number(group.parent, known), **numbers}
     return known[path]
 
@@ -164,5 +165,5 @@ def shown(of: Attributes) -> dict[str, Any]:
                 value = value.tolist()
         if isinstance(value, bytes) and name not in ("_FillValue", "missing_value"):
             value = _text(value)
-        found[name] = value
+        found[_names.shown(name)] = value
     return found

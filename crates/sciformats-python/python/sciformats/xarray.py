@@ -25,6 +25,7 @@ import sciformats
 from sciformats import _netcdf, h5
 from sciformats._xarray_write import write
 from sciformats.errors import NotSupported
+from sciformats.h5 import _names
 
 #: The first bytes of the formats. An HDF5 file may begin later, which is only known after opening it.
 _SIGNATURES = (b"\x89HDF\r\n\x1a\n", b"#ASDF", b"\x93NUMPY", b"rawarray", b"\x9e\xa8b2frame", b"\xdfe" * 4)
@@ -259,7 +260,8 @@ def _hdf5_variables(group: h5.Group, growing: set[str]) -> dict[str, Variable]:
         for place, size in zip(places, most):
             if place is not None and size is None:
                 lengths.setdefault(place, 0)
-        shown = name[len("_nc4_non_coord_") :] if name.startswith("_nc4_non_coord_") else name
+        # Names of variables are texts in xarray.
+        shown = _names.shown(_names.inner(name)).removeprefix("_nc4_non_coord_")
         read[shown] = member, attributes, places, dims
     for member, _, places, _ in read.values():
         for place, size in zip(places, member.shape or ()):
@@ -276,7 +278,7 @@ def _hdf5_variables(group: h5.Group, growing: set[str]) -> dict[str, Variable]:
 
 def _elsewhere(group: h5.Group, place: str) -> int:
     """Return the length that the variables of other groups give to a dimension, whose scale is at a path."""
-    file, here, longest = group.file, (group.name or "/").rstrip("/"), 0
+    file, here, longest = group.file, (group._name or "/").rstrip("/"), 0
     scale = file.get(place)
     if isinstance(scale, h5.Dataset):
         for path, axis in _netcdf.users(scale):
@@ -291,7 +293,7 @@ def _hdf5_variable(dataset: h5.Dataset, read: _netcdf.Attributes, dims: tuple[st
     dtype = dataset.dtype
     if dtype.subdtype is not None:
         base, inner = dtype.subdtype
-        dims += tuple(f"{(dataset.name or '').rsplit('/', 1)[-1]}_{i}" for i in range(len(inner)))
+        dims += tuple(f"{_names.shown((dataset._name or '').rsplit('/', 1)[-1])}_{i}" for i in range(len(inner)))
         dtype, shape = base, shape + inner
     string = h5.check_string_dtype(dtype)
     if string is not None and string.length is None:
@@ -368,7 +370,7 @@ def _paths(group: Any, path: str = "/") -> Iterable[str]:
             if isinstance(group.get(name, getlink=True), h5.HardLink):
                 member = group[name]
                 if isinstance(member, h5.Group):
-                    yield from _paths(member, f"{path.rstrip('/')}/{name}")
+                    yield from _paths(member, f"{path.rstrip('/')}/{_names.inner(name)}")
     elif isinstance(group, sciformats.Group):
         for name, member in group._listing():
             if isinstance(member, sciformats.Group):

@@ -19,6 +19,7 @@ use sciformats_convert::repack::{CopyOptions, copy};
 
 use super::item::{self, Given};
 use super::stored::Stored;
+use super::text::Text;
 use super::types;
 use super::{Home, Node};
 use crate::error::raise;
@@ -28,11 +29,11 @@ type Ranges = Vec<(u64, u64, u64)>;
 
 /// A part of a virtual dataset: the file, the dataset, its shape and the part of it, and the part of the
 /// virtual dataset.
-type Mapped = (String, String, Vec<u64>, Ranges, Ranges);
+type Mapped = (Text, Text, Vec<u64>, Ranges, Ranges);
 
 /// The value of an attribute: its type, its shape (`None` means a null dataspace), its elements, and the path
 /// of its type if that is an object of the file.
-type Described<'py> = (Bound<'py, PyAny>, Option<Vec<u64>>, Bound<'py, PyAny>, Option<String>);
+type Described<'py> = (Bound<'py, PyAny>, Option<Vec<u64>>, Bound<'py, PyAny>, Option<Text>);
 
 /// The properties of a new dataset.
 #[derive(FromPyObject)]
@@ -50,9 +51,9 @@ struct Settings<'py> {
     undefined: bool,
     /// When fill values are written, in the numbers of the standard.
     fill_time: Option<u8>,
-    external: Vec<(String, u64, Option<u64>)>,
+    external: Vec<(Text, u64, Option<u64>)>,
     mappings: Vec<Mapped>,
-    committed: Option<String>,
+    committed: Option<Text>,
     /// Whether the order in which attributes are created is kept; `None` means as in the rest of the file.
     tracked: Option<bool>,
     /// The time of creation, in seconds since 1970.
@@ -174,7 +175,8 @@ pub(crate) fn edit_hdf5(py: Python<'_>, path: PathBuf, opening: Opening) -> PyRe
         let reading = hdf5_pure::OpenOptions::default()
             .with_registry(sciformats::filters::hdf5())
             .with_external(hdf5_pure::options::External::Anywhere)
-            .with_missing(hdf5_pure::options::MissingSources::Filled);
+            .with_missing(hdf5_pure::options::MissingSources::Filled)
+            .with_addresses(true);
         let options = EditOptions::default().with_track_order(tracked).with_reading(reading);
         let options = options.with_bound(bound).with_locking(locking);
         Editor::open_with(path, &options)
@@ -185,6 +187,7 @@ pub(crate) fn edit_hdf5(py: Python<'_>, path: PathBuf, opening: Opening) -> PyRe
 }
 
 #[pymethods]
+#[allow(clippy::needless_pass_by_value, reason = "Python passes values")]
 impl Edit {
     /// Returns the root group of the file with all pending changes.
     fn root(&self, py: Python<'_>) -> PyResult<Node> {
@@ -210,31 +213,31 @@ impl Edit {
 
     /// Returns whether there is a link at a path, or `None` if this cannot be found out without reading other files or
     /// objects that are not groups.
-    fn has_link(&self, py: Python<'_>, path: &str) -> PyResult<Option<bool>> {
-        self.change(py, |state| Ok(state.editor.has_link(path).ok()))
+    fn has_link(&self, py: Python<'_>, path: Text) -> PyResult<Option<bool>> {
+        self.change(py, |state| Ok(state.editor.has_link(&path).ok()))
     }
 
     /// Creates a group and returns its address. Missing groups are created. `tracked` says whether it keeps the order in which
     /// members and attributes are created; `None` means as in the rest of the file.
-    fn group(&self, py: Python<'_>, path: &str, tracked: Option<bool>) -> PyResult<u64> {
+    fn group(&self, py: Python<'_>, path: Text, tracked: Option<bool>) -> PyResult<u64> {
         self.change(py, |state| {
-            state.making(path, tracked, None, |state| state.editor.group(path).map(drop))?;
-            let id = state.editor.id(path)?;
+            state.making(&path, tracked, None, |state| state.editor.group(&path).map(drop))?;
+            let id = state.editor.id(&path)?;
             state.address(id)
         })
     }
 
     /// Commits a datatype, and returns its address.
-    fn datatype(&self, py: Python<'_>, path: &str, described: &Bound<'_, PyAny>) -> PyResult<u64> {
+    fn datatype(&self, py: Python<'_>, path: Text, described: &Bound<'_, PyAny>) -> PyResult<u64> {
         let datatype = types::parse(described)?;
         self.change(py, |state| {
-            let id = state.editor.root().commit(path, &datatype)?;
+            let id = state.editor.root().commit(&path, &datatype)?;
             state.address(id)
         })
     }
 
     /// Creates a dataset and returns its address.
-    fn dataset(&self, py: Python<'_>, path: &str, settings: Settings<'_>) -> PyResult<u64> {
+    fn dataset(&self, py: Python<'_>, path: Text, settings: Settings<'_>) -> PyResult<u64> {
         let datatype = types::parse(&settings.datatype)?;
         let fill = settings.fill.as_ref().map(item::of).transpose()?;
         let filters = filters(&settings.filters, &datatype)?;
@@ -243,9 +246,10 @@ impl Edit {
             shape, null, maximum, layout, chunks, undefined, external, mappings, committed, ..
         } = settings;
         let (tracked, time) = (settings.tracked, settings.time);
+        let place = path.clone();
         let make = move |state: &mut State| {
             let committed = committed.map(|path| state.editor.id(&path)).transpose()?;
-            let mut new = state.editor.dataset(path).filters(filters);
+            let mut new = state.editor.dataset(&place).filters(filters);
             new = match committed {
                 Some(id) => new.committed(id),
                 None => new.datatype(datatype.clone()),
@@ -264,7 +268,7 @@ impl Edit {
                 ("compact", _) => new.compact(),
                 ("contiguous", _) => new.contiguous(),
                 ("external", _) => {
-                    let files = external.iter().map(|(name, at, size)| (name.as_str(), *at, *size));
+                    let files = external.iter().map(|(name, at, size)| (name, *at, *size));
                     new.external(files.collect::<Vec<_>>())
                 }
                 ("virtual", _) => {
@@ -288,7 +292,7 @@ impl Edit {
             if null { new.write_null() } else { Ok(new.create_encoded()?.id()) }
         };
         self.change(py, move |state| {
-            let id = state.making(path, tracked, time, make)?;
+            let id = state.making(&path, tracked, time, make)?;
             state.address(id)
         })
     }
@@ -297,7 +301,7 @@ impl Edit {
     fn write(
         &self,
         py: Python<'_>,
-        object: (u64, String),
+        object: (u64, Text),
         ranges: Ranges,
         datatype: &Bound<'_, PyAny>,
         elements: &Bound<'_, PyAny>,
@@ -322,7 +326,7 @@ impl Edit {
     fn read<'py>(
         &self,
         py: Python<'py>,
-        object: (u64, String),
+        object: (u64, Text),
         ranges: Ranges,
     ) -> PyResult<Option<Bound<'py, PyArray1<u8>>>> {
         /// The largest number of elements that are read without threads.
@@ -346,7 +350,7 @@ impl Edit {
     fn write_chunk(
         &self,
         py: Python<'_>,
-        object: (u64, String),
+        object: (u64, Text),
         chunk: (Vec<u64>, u32),
         bytes: &[u8],
     ) -> PyResult<()> {
@@ -359,7 +363,7 @@ impl Edit {
     }
 
     /// Changes the shape of a dataset.
-    fn resize(&self, py: Python<'_>, object: (u64, String), shape: Vec<u64>) -> PyResult<()> {
+    fn resize(&self, py: Python<'_>, object: (u64, Text), shape: Vec<u64>) -> PyResult<()> {
         let shape = shape.into_boxed_slice();
         self.change(py, |state| {
             let id = state.id(object)?;
@@ -372,8 +376,8 @@ impl Edit {
     fn attribute(
         &self,
         py: Python<'_>,
-        object: (u64, String),
-        name: &str,
+        object: (u64, Text),
+        name: Text,
         value: Described<'_>,
     ) -> PyResult<()> {
         let (described, shape, elements, committed) = value;
@@ -381,7 +385,7 @@ impl Edit {
         self.change(py, |state| {
             let id = state.id(object)?;
             let committed = committed.map(|path| state.editor.id(&path)).transpose()?;
-            state.editor.attribute(id, name, Given { datatype, shape, elements, committed })
+            state.editor.attribute(id, &name, Given { datatype, shape, elements, committed })
         })
     }
 
@@ -390,7 +394,7 @@ impl Edit {
     fn copy(
         &self,
         py: Python<'_>,
-        path: &str,
+        path: Text,
         object: &Node,
         within: bool,
         flags: (bool, bool, bool, bool),
@@ -398,45 +402,45 @@ impl Edit {
         let (shallow, expand_soft, expand_external, without_attributes) = flags;
         let options = CopyOptions { within, shallow, expand_soft, expand_external, without_attributes };
         let object = object.found()?;
-        self.change(py, |state| copy(&object, (&mut state.editor, path), options))
+        self.change(py, |state| copy(&object, (&mut state.editor, &path), options))
     }
 
     /// Removes an attribute.
-    fn remove_attribute(&self, py: Python<'_>, path: &str, name: &str) -> PyResult<()> {
-        self.change(py, |state| state.editor.object(path)?.remove_attribute(name).map(drop))
+    fn remove_attribute(&self, py: Python<'_>, path: Text, name: Text) -> PyResult<()> {
+        self.change(py, |state| state.editor.object(&path)?.remove_attribute(&name).map(drop))
     }
 
     /// Renames an attribute.
-    fn rename_attribute(&self, py: Python<'_>, path: &str, name: &str, to: &str) -> PyResult<()> {
-        self.change(py, |state| state.editor.object(path)?.rename_attribute(name, to).map(drop))
+    fn rename_attribute(&self, py: Python<'_>, path: Text, name: Text, to: Text) -> PyResult<()> {
+        self.change(py, |state| state.editor.object(&path)?.rename_attribute(&name, &to).map(drop))
     }
 
     /// Removes a link.
-    fn unlink(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        self.change(py, |state| state.editor.unlink(path))
+    fn unlink(&self, py: Python<'_>, path: Text) -> PyResult<()> {
+        self.change(py, |state| state.editor.unlink(&path))
     }
 
     /// Moves a link.
-    fn move_link(&self, py: Python<'_>, path: &str, to: &str) -> PyResult<()> {
-        self.change(py, |state| state.editor.move_link(path, to))
+    fn move_link(&self, py: Python<'_>, path: Text, to: Text) -> PyResult<()> {
+        self.change(py, |state| state.editor.move_link(&path, &to))
     }
 
     /// Adds a hard link to an object.
-    fn hard_link(&self, py: Python<'_>, path: &str, object: (u64, String)) -> PyResult<()> {
+    fn hard_link(&self, py: Python<'_>, path: Text, object: (u64, Text)) -> PyResult<()> {
         self.change(py, |state| {
             let id = state.id(object)?;
-            state.editor.root().hard_link(path, id).map(drop)
+            state.editor.root().hard_link(&path, id).map(drop)
         })
     }
 
     /// Adds a soft link.
-    fn soft_link(&self, py: Python<'_>, path: &str, target: &str) -> PyResult<()> {
-        self.change(py, |state| state.editor.root().soft_link(path, target).map(drop))
+    fn soft_link(&self, py: Python<'_>, path: Text, target: Text) -> PyResult<()> {
+        self.change(py, |state| state.editor.root().soft_link(&path, &target).map(drop))
     }
 
     /// Adds an external link.
-    fn external_link(&self, py: Python<'_>, path: &str, file: &str, target: &str) -> PyResult<()> {
-        self.change(py, |state| state.editor.root().external_link(path, file, target).map(drop))
+    fn external_link(&self, py: Python<'_>, path: Text, file: Text, target: Text) -> PyResult<()> {
+        self.change(py, |state| state.editor.root().external_link(&path, &file, &target).map(drop))
     }
 }
 
@@ -464,7 +468,7 @@ impl State {
     /// Makes an object at a path, which keeps the order of creation and has a time as the caller wishes.
     fn making<T>(
         &mut self,
-        path: &str,
+        path: &Text,
         tracked: Option<bool>,
         time: Option<u32>,
         make: impl FnOnce(&mut Self) -> Result<T>,
@@ -473,8 +477,9 @@ impl State {
             return make(self);
         }
         // The wishes do not concern groups on the way.
-        if let Some((before, _)) = path.rsplit_once('/').filter(|(before, _)| !before.is_empty()) {
-            self.editor.group(before)?;
+        let end = path.as_bytes().iter().rposition(|byte| *byte == b'/').filter(|end| *end > 0);
+        if let Some(before) = end.and_then(|end| path.as_bytes().get(..end)) {
+            self.editor.group(&Text::from(before))?;
         }
         self.editor.set_track_order(tracked.unwrap_or(self.tracked));
         self.editor.set_time(time);
@@ -485,13 +490,16 @@ impl State {
     }
 
     /// Returns an object by its address, or by its path if it was not used before.
-    fn id(&mut self, (address, path): (u64, String)) -> Result<ObjectId> {
+    fn id(&mut self, (address, path): (u64, Text)) -> Result<ObjectId> {
         if let Some(id) = self.known.get(&address) {
             return Ok(*id);
         }
         let id = self.editor.id(&path)?;
         if self.address(id)? != address {
-            return Err(Error::usage("object", format!("is not at {path} any more")));
+            return Err(Error::usage(
+                "object",
+                format!("is not at {} any more", hdf5_pure::Name::from(path).to_text()),
+            ));
         }
         Ok(id)
     }

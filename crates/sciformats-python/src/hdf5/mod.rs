@@ -5,10 +5,12 @@ mod edit;
 mod item;
 mod key;
 mod stored;
+mod text;
 mod types;
 
 pub(crate) use edit::{Edit, edit_hdf5};
 pub(crate) use stored::Stored;
+use text::Text;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -72,6 +74,7 @@ fn options_of(given: &Bound<'_, PyDict>) -> PyResult<OpenOptions> {
         .with_threads(general.threads())
         .with_registry(sciformats::filters::hdf5())
         .with_missing(hdf5_pure::options::MissingSources::Filled)
+        .with_addresses(true)
         .with_access(general.access))
 }
 
@@ -143,6 +146,7 @@ pub(crate) struct Node {
 type Space = (u8, bool, u64, Option<u64>);
 
 #[pymethods]
+#[allow(clippy::needless_pass_by_value, reason = "Python passes values")]
 impl Node {
     #[getter]
     fn kind(&self) -> &'static str {
@@ -165,9 +169,9 @@ impl Node {
     }
 
     /// Returns the object at `path`, relative to this group.
-    fn object(&self, py: Python<'_>, path: &str) -> PyResult<Self> {
+    fn object(&self, py: Python<'_>, path: Text) -> PyResult<Self> {
         let group = self.group()?;
-        self.node(py.detach(|| group.object(path)))
+        self.node(py.detach(|| group.object(&path)))
     }
 
     /// Returns the object at an address of the file.
@@ -182,10 +186,10 @@ impl Node {
     }
 
     /// Returns a path of hard links to an address.
-    fn path_of(&self, py: Python<'_>, address: u64) -> PyResult<Option<String>> {
+    fn path_of(&self, py: Python<'_>, address: u64) -> PyResult<Option<Text>> {
         let file = self.file()?;
         let found = py.detach(|| file.path_of(Address(address)).map(|path| path.map(<[u8]>::to_vec)));
-        Ok(self.ok(found)?.map(|path| String::from_utf8_lossy(&path).into_owned()))
+        Ok(self.ok(found)?.map(|path| Text::from(&path[..])))
     }
 
     /// Returns the links of a group: the name, kind, target and creation order of each.
@@ -195,11 +199,10 @@ impl Node {
         for link in self.ok(py.detach(|| group.links()))? {
             match link {
                 Ok(link) => {
-                    let name = link.name.to_text().into_owned();
-                    list.append((name, target(py, link.target)?, link.creation_order))?;
+                    list.append((Text::from(&link.name), target(py, link.target)?, link.creation_order))?;
                 }
                 Err(broken) => {
-                    let name = broken.name.map(|name| name.to_text().into_owned());
+                    let name = broken.name.as_ref().map(Text::from);
                     let error = raise(&broken.error, self.home.shown.as_deref()).into_value(py);
                     list.append((name.unwrap_or_default(), ("damaged", error), py.None()))?;
                 }
@@ -209,9 +212,9 @@ impl Node {
     }
 
     /// Returns one link of a group.
-    fn link<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn link<'py>(&self, py: Python<'py>, name: Text) -> PyResult<Option<Bound<'py, PyAny>>> {
         let group = self.group()?;
-        let link = self.ok(py.detach(|| group.link(name)))?;
+        let link = self.ok(py.detach(|| group.link(&name)))?;
         link.map(|link| target(py, link.target)).transpose()
     }
 
@@ -228,7 +231,7 @@ impl Node {
             properties.attribute_order != CreationOrder::Unknown
         };
         for attribute in attributes {
-            let name = attribute.name().map(|name| name.to_text().into_owned()).unwrap_or_default();
+            let name = attribute.name().map(Text::from).unwrap_or_default();
             let order = attribute.creation_order().filter(|_| tracked);
             match self.attribute(py, &attribute) {
                 Ok((datatype, shape, direct, data)) => {
@@ -244,25 +247,25 @@ impl Node {
 
     /// Returns the type, the shape, whether the elements are bytes of that type, and the elements of one attribute. The result
     /// is `None` if there is no such attribute.
-    fn attribute_named<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Parts<'py>>> {
+    fn attribute_named<'py>(&self, py: Python<'py>, name: Text) -> PyResult<Option<Parts<'py>>> {
         let (file, address) = (self.file()?, self.place());
         let attributes = self.ok(py.detach(|| file.attributes_at(address)))?;
-        let named = |of: &&Attribute| of.name().is_some_and(|found| found.to_text() == name);
+        let named = |of: &&Attribute| of.name().is_some_and(|found| found.as_bytes() == name.as_bytes());
         attributes.iter().find(named).map(|attribute| self.attribute(py, attribute)).transpose()
     }
 
     /// Returns whether there is an attribute of this name, which may be damaged.
-    fn has_attribute(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+    fn has_attribute(&self, py: Python<'_>, name: Text) -> PyResult<bool> {
         let (file, address) = (self.file()?, self.place());
         let attributes = self.ok(py.detach(|| file.attributes_at(address)))?;
-        Ok(attributes.iter().any(|of| of.name().is_some_and(|found| found.to_text() == name)))
+        Ok(attributes.iter().any(|of| of.name().is_some_and(|found| found.as_bytes() == name.as_bytes())))
     }
 
     /// Returns the number of hard links, and the comment.
-    fn info(&self, py: Python<'_>) -> PyResult<(u32, Option<String>)> {
+    fn info(&self, py: Python<'_>) -> PyResult<(u32, Option<Text>)> {
         let (file, address) = (self.file()?, self.place());
         let info = self.ok(py.detach(|| file.object_info(address)))?;
-        Ok((info.references, info.comment.map(|comment| comment.to_text().into_owned())))
+        Ok((info.references, info.comment.as_ref().map(Text::from)))
     }
 
     /// Returns when the object was modified, in seconds since 1970, if this is stored.
@@ -330,21 +333,21 @@ impl Node {
     }
 
     /// Returns whether the type of an attribute is an object of the file.
-    fn attribute_is_committed(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+    fn attribute_is_committed(&self, py: Python<'_>, name: Text) -> PyResult<bool> {
         let (file, address) = (self.file()?, self.place());
         let found = py.detach(|| {
             let attributes = file.attributes_at(address)?;
-            let named = |of: &&Attribute| of.name().is_some_and(|found| found.to_text() == name);
+            let named = |of: &&Attribute| of.name().is_some_and(|found| found.as_bytes() == name.as_bytes());
             attributes.iter().find(named).map(Attribute::committed).transpose()
         });
         Ok(self.ok(found)?.flatten().is_some())
     }
 
     /// Returns the file and the dataset of each part of a virtual dataset.
-    fn mappings(&self) -> PyResult<Vec<(String, String)>> {
+    fn mappings(&self) -> PyResult<Vec<(Text, Text)>> {
         let mappings = self.ok(self.dataset()?.mappings())?;
-        let text = |name: &hdf5_pure::Name| name.to_text().into_owned();
-        Ok(mappings.iter().map(|mapping| (text(&mapping.file), text(&mapping.dataset))).collect())
+        let both = mappings.iter().map(|mapping| (Text::from(&mapping.file), Text::from(&mapping.dataset)));
+        Ok(both.collect())
     }
 
     /// Returns when space is allocated, and when fill values are written, in the numbers of the standard.
@@ -371,9 +374,9 @@ impl Node {
 
     /// Returns the files that contain the elements: the name, the offset, and the number of bytes (`None`
     /// means unlimited) of each.
-    fn external(&self) -> PyResult<Vec<(String, u64, Option<u64>)>> {
+    fn external(&self) -> PyResult<Vec<(Text, u64, Option<u64>)>> {
         let files = self.ok(self.dataset()?.external_files())?;
-        Ok(files.into_iter().map(|(name, at, size)| (name.to_text().into_owned(), at, size)).collect())
+        Ok(files.into_iter().map(|(name, at, size)| (Text::from(&name), at, size)).collect())
     }
 
     /// Returns the filters in the order of writing: the number, the name, whether it is optional, and the
@@ -382,8 +385,7 @@ impl Node {
         let dataset = self.dataset()?;
         let filters = &self.ok(dataset.filters())?.filters;
         let one = |filter: &hdf5_pure::structure::FilterDescription| {
-            let name = filter.name.as_ref().map(|name| name.to_text().into_owned());
-            (filter.id, name, filter.optional, filter.values.clone())
+            (filter.id, filter.name.as_ref().map(Text::from), filter.optional, filter.values.clone())
         };
         Ok(filters.iter().map(one).collect())
     }
@@ -418,7 +420,6 @@ impl Node {
 
     /// Returns the stored bytes of the chunk that begins at the element `corner`, and the filters that were
     /// skipped.
-    #[allow(clippy::needless_pass_by_value, reason = "Python passes values")]
     fn chunk<'py>(&self, py: Python<'py>, corner: Vec<u64>) -> PyResult<Option<(u32, Bound<'py, PyBytes>)>> {
         let dataset = self.dataset()?;
         let found = py.detach(|| {
@@ -597,7 +598,7 @@ type Parts<'py> = (Bound<'py, PyAny>, Option<Vec<u64>>, bool, Bound<'py, PyAny>)
 type Extent = (Vec<u64>, Vec<Option<u64>>);
 
 /// The number and the name of a filter, whether it is optional, and its parameters.
-type Filter = (u16, Option<String>, bool, Vec<u32>);
+type Filter = (u16, Option<Text>, bool, Vec<u32>);
 
 /// The first element of a chunk, the filters that were skipped, the offset in the file, and the number of
 /// bytes.
@@ -643,9 +644,9 @@ fn selected(dataset: &Dataset, ranges: Vec<(u64, u64, u64)>) -> Result<Slab> {
 fn target(py: Python<'_>, of: Target) -> PyResult<Bound<'_, PyAny>> {
     match of {
         Target::Hard(address) => ("hard", address.0).into_bound_py_any(py),
-        Target::Soft(path) => ("soft", path.to_text()).into_bound_py_any(py),
+        Target::Soft(path) => ("soft", Text::from(&path)).into_bound_py_any(py),
         Target::External { file, path } => {
-            ("external", (file.to_text(), path.to_text())).into_bound_py_any(py)
+            ("external", (Text::from(&file), Text::from(&path))).into_bound_py_any(py)
         }
         Target::User { class, .. } => ("user", class).into_bound_py_any(py),
     }

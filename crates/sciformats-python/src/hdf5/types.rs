@@ -10,6 +10,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::text::Text;
+
 /// Describes a type as a tuple: its class, and then what NumPy needs to know about it.
 ///
 /// # Errors
@@ -54,7 +56,7 @@ pub(crate) fn describe<'py>(
             (word, size, utf8(*charset)).into_bound_py_any(py)
         }
         Class::BitField(field) => ("bits", size, order(field.order)).into_bound_py_any(py),
-        Class::Opaque { tag } => ("opaque", size, tag.to_text()).into_bound_py_any(py),
+        Class::Opaque { tag } => ("opaque", size, Text::from(tag)).into_bound_py_any(py),
         Class::Reference(kind) => {
             let word = if *kind == ReferenceKind::Region { "region" } else { "object" };
             ("reference", word).into_bound_py_any(py)
@@ -74,14 +76,13 @@ pub(crate) fn describe<'py>(
                 ElementType::Enumeration { members, .. } => members,
                 _ => Vec::new(),
             };
-            let members: Vec<_> =
-                members.iter().map(|(name, value)| (name.to_text().into_owned(), *value)).collect();
+            let members: Vec<_> = members.iter().map(|(name, value)| (Text::from(name), *value)).collect();
             ("enum", describe(py, base, raise)?, members).into_bound_py_any(py)
         }
         Class::Compound(members) => {
             let members = members.iter().map(|member| {
                 let inner = describe(py, &member.datatype, raise)?;
-                Ok((member.name.to_text().into_owned(), member.offset, inner))
+                Ok((Text::from(&member.name), member.offset, inner))
             });
             ("compound", size, members.collect::<PyResult<Vec<_>>>()?).into_bound_py_any(py)
         }
@@ -238,7 +239,10 @@ pub(crate) fn parse(of: &Bound<'_, PyAny>) -> PyResult<Datatype> {
             datatype
         }
         "bits" => placed(ordered(Datatype::bits(size()?), &of.get_item(2)?.extract::<String>()?), of, 3)?,
-        "opaque" => Datatype::opaque(size()?, &of.get_item(2)?.extract::<String>()?),
+        "opaque" => {
+            let tag: Text = of.get_item(2)?.extract()?;
+            Datatype { version: 1, size: size()?, class: Class::Opaque { tag: tag.into() } }
+        }
         "reference" => {
             let kind: String = of.get_item(1)?.extract()?;
             let (size, kind) = match kind.as_str() {
@@ -252,24 +256,24 @@ pub(crate) fn parse(of: &Bound<'_, PyAny>) -> PyResult<Datatype> {
         "complex" => Datatype::native_complex(&inner(1)?),
         "enum" => {
             let base = inner(1)?;
-            let members: Vec<(String, i128)> = of.get_item(2)?.extract()?;
+            let members: Vec<(Text, i128)> = of.get_item(2)?.extract()?;
             let width = usize::try_from(base.size).unwrap_or_default();
             let big = matches!(&base.class, Class::FixedPoint(fixed) if fixed.order == ByteOrder::Big);
-            let member = |(name, value): (String, i128)| {
+            let member = |(name, value): (Text, i128)| {
                 let mut value: Vec<u8> = value.to_le_bytes().into_iter().take(width).collect();
                 if big {
                     value.reverse();
                 }
-                EnumMember { name: name.as_str().into(), value }
+                EnumMember { name: name.into(), value }
             };
             let members = members.into_iter().map(member).collect();
             let size = base.size;
             Datatype { version: 1, size, class: Class::Enumeration { base: Box::new(base), members } }
         }
         "compound" => {
-            let members: Vec<(String, u32, Bound<'_, PyAny>)> = of.get_item(2)?.extract()?;
-            let member = |(name, offset, inner): (String, u32, Bound<'_, PyAny>)| {
-                Ok(Member { name: name.as_str().into(), offset, datatype: parse(&inner)? })
+            let members: Vec<(Text, u32, Bound<'_, PyAny>)> = of.get_item(2)?.extract()?;
+            let member = |(name, offset, inner): (Text, u32, Bound<'_, PyAny>)| {
+                Ok(Member { name: name.into(), offset, datatype: parse(&inner)? })
             };
             let mut members = members.into_iter().map(member).collect::<PyResult<Vec<_>>>()?;
             if are_apart(&members, size()?) {

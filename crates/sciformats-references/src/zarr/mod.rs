@@ -20,7 +20,7 @@ mod read;
 mod write;
 
 pub use read::{Node, Store, StoredArray};
-pub use write::{WriteOptions, write};
+pub use write::{WriteOptions, rehearse, write};
 
 use sciformats::Error;
 

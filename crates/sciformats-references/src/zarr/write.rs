@@ -108,6 +108,19 @@ impl WriteOptions {
 /// `Io` if the folder cannot be written, and of the kind `Interrupted` if the writing was cancelled; `Usage` for options that are
 /// wrong, and those of reading elements. What Zarr cannot hold is an entry of the report.
 pub fn write(file: &File, folder: &Path, options: &WriteOptions) -> Result<Report> {
+    make(file, Some(folder), options)
+}
+
+/// Returns the report of [`write`] without writing anything. Of the elements only texts are read, because Zarr has no texts that are
+/// not UTF-8.
+///
+/// # Errors
+/// Those of [`write`], apart from those of reading elements and of writing.
+pub fn rehearse(file: &File, options: &WriteOptions) -> Result<Report> {
+    make(file, None, options)
+}
+
+fn make(file: &File, folder: Option<&Path>, options: &WriteOptions) -> Result<Report> {
     let mut writer = Writer { file, folder, options, codec: options.codec()?, notes: Vec::new() };
     let make = |id: ObjectId, info: &ArrayInfo| {
         let (array, treatment) = described(info, options)?;
@@ -171,7 +184,8 @@ fn described(
 
 struct Writer<'a> {
     file: &'a File,
-    folder: &'a Path,
+    /// The folder of the store; `None` if nothing is written.
+    folder: Option<&'a Path>,
     options: &'a WriteOptions,
     codec: Option<Codec>,
     /// What readers see in another way.
@@ -179,21 +193,22 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn place(&self, path: &str) -> PathBuf {
+    fn place(&self, path: &str) -> Option<PathBuf> {
         // No part of the path leads out of the folder: the scan refuses such names.
         let parts = path.split('/').filter(|part| !part.is_empty());
-        parts.fold(self.folder.to_owned(), |place, part| place.join(part))
+        Some(parts.fold(self.folder?.to_owned(), |place, part| place.join(part)))
     }
 
-    fn metadata(&self, path: &str, metadata: &Value) -> Result<PathBuf> {
+    /// Writes the metadata of an object, and returns its folder; `None` if nothing is written.
+    fn metadata(&self, path: &str, metadata: &Value) -> Result<Option<PathBuf>> {
         self.options.go_on()?;
-        let folder = self.place(path);
+        let Some(folder) = self.place(path) else { return Ok(None) };
         fs::create_dir_all(&folder).map_err(|error| io("create", &folder, error))?;
         let place = folder.join(METADATA);
         let text = serde_json::to_string_pretty(metadata)
             .map_err(|error| Error::io("write", std::io::Error::other(error)))?;
         fs::write(&place, bare::text(&text)).map_err(|error| io("write", &place, error))?;
-        Ok(folder)
+        Ok(Some(folder))
     }
 
     /// The shape of the shards, if there are any.
@@ -352,8 +367,10 @@ impl Sink for Writer<'_> {
             "attributes": attributes,
             "dimension_names": array.dimensions,
         });
-        let folder = self.metadata(&array.path, &metadata)?;
-        self.chunks(array, &folder, shards.as_deref())
+        match self.metadata(&array.path, &metadata)? {
+            Some(folder) => self.chunks(array, &folder, shards.as_deref()),
+            None => Ok(()),
+        }
     }
 }
 

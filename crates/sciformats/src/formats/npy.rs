@@ -56,7 +56,7 @@ fn element(of: &DType) -> ElementType {
         DType::Record(fields) => {
             let named = fields.iter().filter(|field| !field.name.is_empty());
             ElementType::Compound(
-                named.map(|field| (Name::from(field.name.as_str()), element(&field.dtype))).collect(),
+                named.map(|field| (Name::of_utf8(&field.name), element(&field.dtype))).collect(),
             )
         }
         DType::Array { item, shape } => {

@@ -71,6 +71,53 @@ impl Name {
         }
         Self::from(bytes)
     }
+
+    /// Returns the name as a format stores it that only has names in UTF-8: a name that is not UTF-8 becomes the text that is
+    /// [`shown`](Self::shown) for it. So does a name that looks like such a text. [`of_utf8`](Self::of_utf8) is the inverse.
+    ///
+    /// ```
+    /// use sciformats::Name;
+    ///
+    /// assert_eq!(Name::from(&b"caf\xe9"[..]).to_utf8(), r"caf\xe9");
+    /// assert_eq!(Name::from(r"caf\xe9").to_utf8(), r"caf\\xe9"); // a text with a backslash
+    /// assert_eq!(Name::from(r"C:\xyz").to_utf8(), r"C:\xyz");
+    /// ```
+    pub fn to_utf8(&self) -> Cow<'_, str> {
+        match std::str::from_utf8(&self.0) {
+            Ok(text) if looked_through(text).is_none() => Cow::Borrowed(text),
+            _ => Cow::Owned(escaped(&self.0)),
+        }
+    }
+
+    /// Returns the name that a format stores as `text`, if it only has names in UTF-8.
+    ///
+    /// ```
+    /// use sciformats::Name;
+    ///
+    /// assert_eq!(Name::of_utf8(r"caf\xe9").as_bytes(), b"caf\xe9");
+    /// assert_eq!(Name::of_utf8(r"C:\xyz").as_bytes(), br"C:\xyz");
+    /// ```
+    pub fn of_utf8(text: &str) -> Self {
+        looked_through(text).unwrap_or_else(|| text.into())
+    }
+}
+
+/// Returns the name for which [`Name::to_utf8`] stores the text with escapes; `None` if the text is stored for itself.
+fn looked_through(text: &str) -> Option<Name> {
+    let first = Name::from_shown(text);
+    let mut inner = text.to_owned();
+    // What is shown for a name that is not UTF-8 may have been escaped again, each time with twice the backslashes.
+    while inner.contains(r"\x") {
+        let name = Name::from_shown(&inner);
+        if name.shown() != inner {
+            return None;
+        }
+        match std::str::from_utf8(name.as_bytes()) {
+            Ok(shorter) => inner = shorter.to_owned(),
+            Err(_) => return Some(first),
+        }
+    }
+    None
 }
 
 fn tail_of(bytes: &[u8]) -> &[u8] {
@@ -135,6 +182,28 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn names_of_any_bytes_have_texts_of_their_own() {
+        let names: [&[u8]; 9] = [
+            b"plain",
+            b"caf\xe9",
+            br"caf\xe9",
+            br"caf\\xe9",
+            br"\xyz",
+            br"a\x41",
+            br"a\\x41",
+            b"\\\xe9",
+            b"\\",
+        ];
+        let texts: Vec<String> = names.iter().map(|name| Name::from(*name).to_utf8().into_owned()).collect();
+        let expected =
+            ["plain", r"caf\xe9", r"caf\\xe9", r"caf\\\\xe9", r"\xyz", r"a\x41", r"a\\x41", r"\\\xe9", r"\"];
+        assert_eq!(texts, expected);
+        for (name, text) in names.iter().zip(texts) {
+            assert_eq!(Name::of_utf8(&text).as_bytes(), *name);
+        }
+    }
 
     #[test]
     fn names_that_look_alike_stay_apart() {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use sciformats::{Blame, Error, File, Format};
 use sciformats_convert::compare::{Pattern, objects_match};
 use sciformats_convert::convert::{Counts, Loss, Options, Plan};
+use sciformats_convert::sink::Rounding;
 use sciformats_core::bound;
 
 use self::args::{Convert, Files, Repack, Target};
@@ -97,6 +98,13 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         losses(&mut out, &[Loss { path: object.into(), what, lost: None }], session)?;
         planned = bound::sum(planned, 1);
     }
+    let reading = session.options();
+    let write = args.storage.options().with_threads(reading.threads).with_limits(reading.limits);
+    if args.dry_run && !refused {
+        let lost = plan.rehearse(&write, args.lossy).map_err(|error| broken(&args.files, &error))?;
+        losses(&mut out, &lost, session)?;
+        planned = bound::sum(planned, lost.len());
+    }
     if refused || args.dry_run {
         conclude(
             &mut out,
@@ -106,8 +114,6 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         )?;
         return Ok(Answer::of(!refused));
     }
-    let reading = session.options();
-    let write = args.storage.options().with_threads(reading.threads).with_limits(reading.limits);
     let written = session.watched_over("converting", &[&file], Some(plan.counts().bytes), || {
         if args.lossy { plan.rescue(place, &write) } else { plan.write(place, &write).map(|()| Vec::new()) }
     });
@@ -150,6 +156,8 @@ fn rounding(args: &Convert, session: &Session) -> Outcome {
     }
     let mut args = args.clone();
     let round = std::mem::take(&mut args.round);
+    let check = round.asked().map_or(Ok(()), Rounding::check);
+    check.map_err(|error| broken(&args.files, &error))?;
     if args.dry_run {
         return run(&args, session);
     }

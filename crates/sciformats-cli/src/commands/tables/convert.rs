@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use sciformats::Format;
-use sciformats_arrow::write::{Form, WriteOptions, write_hdf5};
+use sciformats_arrow::write::{Form, WriteOptions, rehearse_hdf5, write_hdf5};
 use sciformats_arrow::{Options, Scan, open_file};
 
 use super::find::find;
@@ -12,6 +12,7 @@ use super::write::{self, TableFormat};
 use crate::commands::convert::args::{Convert, Target};
 use crate::commands::convert::export;
 use crate::failure::{Answer, Failure, Outcome, free};
+use crate::interrupt::Passing;
 use crate::look::{self, FAINT, TITLE, WELL};
 use crate::output::{is_stdout, through_file};
 use crate::session::Session;
@@ -84,10 +85,8 @@ pub(in crate::commands) fn run(args: &Convert, session: &Session) -> Outcome<Opt
     }
     let table = open_file(&file, path.as_deref(), &super::opener(session));
     let table = table.map_err(|error| Failure::of(input, &error))?;
-    if args.dry_run {
-        return told(&table, (input, output), None, session).map(Some);
-    }
     match target {
+        Some(_) if args.dry_run => told(&table, (input, output), None, session).map(Some),
         Some(format) => {
             free(output, args.files.force)?;
             let options = Options::default().with_threads(session.options().threads);
@@ -145,7 +144,9 @@ fn to_hdf5(args: &Convert, table: &std::sync::Arc<dyn Scan>, session: &Session) 
             "{output}: tables of other programs become HDF5, Parquet, Arrow or CSV"
         )));
     }
-    free(&file, args.files.force)?;
+    if !args.dry_run {
+        free(&file, args.files.force)?;
+    }
     let is_frame = file.extension().is_some_and(|ending| ending == "h5ad");
     let form = args.form.map_or(if is_frame { Form::AnnData } else { Form::Records }, Into::into);
     let level = match (args.storage.filter.as_deref(), args.storage.level) {
@@ -161,6 +162,12 @@ fn to_hdf5(args: &Convert, table: &std::sync::Arc<dyn Scan>, session: &Session) 
         WriteOptions::default().with_form(form).with_level(level).with_overwrite(args.files.force);
     options.threads = session.options().threads;
     options.path = place;
+    if args.dry_run {
+        let aside = Passing::new()?;
+        let checked = rehearse_hdf5(table.as_ref(), &aside.path().join("table.h5"), &options);
+        checked.map_err(|error| write::failed(&error, Some(input), &file))?;
+        return told(table, (input, output), None, session);
+    }
     let written = session.watched("converting", &[], || write_hdf5(table.as_ref(), &file, &options));
     let rows = written.map_err(|error| write::failed(&error, Some(input), &file))?;
     let size = std::fs::metadata(&file).map_or(0, |metadata| metadata.len());

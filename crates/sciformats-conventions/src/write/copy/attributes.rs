@@ -1,10 +1,9 @@
 //! The attributes that netCDF can have, from attributes and values of the source.
 
-use std::collections::HashSet;
-
 use sciformats::{Attribute, AttributeValue, Datum, Decoder, ElementType, Name, Result, Value};
 
 use super::kind::text;
+use super::names::{self, Found};
 use super::{ESCAPED, ESCAPED_NAME, Told};
 use crate::dataset::Dataset;
 use crate::decoding::Decoding;
@@ -58,7 +57,7 @@ pub(super) fn attributes_of(
     const OWN_TYPE: [&str; 6] =
         ["missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks"];
     let time = matches!(variable.decoding, Decoding::Time { .. } | Decoding::SecondsAndMicroseconds);
-    let whole = matches!(variable.element(), ElementType::Int(_) | ElementType::UInt(_));
+    let element = variable.element();
     let named = variable.has_names();
     let said = |name: &str| match name {
         "units" | "unit" | "Units" | "Unit" => variable.units.is_some() || time,
@@ -70,16 +69,42 @@ pub(super) fn attributes_of(
     };
     let data = Dataset::new(std::sync::Arc::clone(variable.node().file()));
     let mut all = attributes(&data, variable.path(), losses)?;
-    all.retain(|(name, _)| !said(name));
-    for (name, told) in &mut all {
+    all.retain(|(_, name, _)| !said(name));
+    for (_, name, told) in &mut all {
         if let Told::Whole(numbers) = told
-            && whole
+            && numbers.iter().all(|&number| has(&element, number))
             && OWN_TYPE.contains(&name.as_str())
         {
             *told = Told::Own(numbers.iter().map(|&number| number.into()).collect());
         }
     }
-    Ok(all)
+    // These are the attributes that say what the elements stand for.
+    let mut own = Vec::new();
+    describe(inner(&element), &mut own);
+    let taken: Vec<&str> = own.iter().map(|(name, _)| name.as_str()).collect();
+    Ok(names::attributes(all, &taken, losses))
+}
+
+/// Returns the type of single elements.
+fn inner(element: &ElementType) -> &ElementType {
+    match element {
+        ElementType::Array { element, .. } => inner(element),
+        other => other,
+    }
+}
+
+/// Returns whether a type of integers has a number.
+fn has(element: &ElementType, number: i64) -> bool {
+    let unused = |size: u16| 64 - 8 * u32::from(size);
+    match *element {
+        ElementType::Int(size @ 1..=8) => {
+            (i64::MIN >> unused(size)..=i64::MAX >> unused(size)).contains(&number)
+        }
+        ElementType::UInt(size @ 1..=8) => {
+            u64::try_from(number).is_ok_and(|number| number <= u64::MAX >> unused(size))
+        }
+        _ => false,
+    }
 }
 
 /// Returns whether an attribute contains the names of dimensions, which the variable has then.
@@ -92,15 +117,15 @@ fn dimension_list(name: &str) -> bool {
     false
 }
 
-/// Returns the attributes of an object as far as netCDF can have them. What they lose is added to the losses.
+/// Returns the attributes of an object as far as netCDF can have them, under the names that they have. What they lose is added to the
+/// losses.
 pub(super) fn attributes(
     data: &Dataset,
     path: &str,
     losses: &mut Vec<(String, String)>,
-) -> Result<Vec<(String, Told)>> {
+) -> Result<Vec<Found<Told>>> {
     let node = data.node(path)?;
     let found = data.file().source().attributes(node.id())?.collect::<Result<Vec<Attribute>>>()?;
-    let mut names: HashSet<String> = found.iter().map(|attribute| attribute.name.shown().into()).collect();
     let mut all = Vec::new();
     for attribute in found {
         let name = attribute.name.shown().into_owned();
@@ -116,16 +141,7 @@ pub(super) fn attributes(
             if is_other(&attribute.name) {
                 losses.push((at.clone(), ESCAPED_NAME.into()));
             }
-            let plain = name.replace('/', "_");
-            if plain != name {
-                let free = names.insert(plain.clone());
-                let why = if free { "is called" } else { "is left out: another attribute has its new name" };
-                losses.push((at.clone(), format!("{why} {plain}, because names of netCDF have no slashes")));
-                if !free {
-                    return;
-                }
-            }
-            all.push((plain, told));
+            all.push((at.clone(), name.to_owned(), told));
         };
         let value = attribute.value.as_ref().ok();
         #[cfg(feature = "blosc2")]

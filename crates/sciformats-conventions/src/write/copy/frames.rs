@@ -76,7 +76,7 @@ pub(super) fn plan(data: &Dataset, copy: &mut NetCdfCopy, names: &mut Names) -> 
         });
     }
     let inherits = data.identity()?.is_some_and(|identity| identity.convention == "HOOMD");
-    let frame = names.side(Some("frame"), count as u64, true);
+    let frame = names.side("/frames", Some("frame"), count as u64, true);
     let stepped = found.get(STEP).is_some_and(|step| step.places.iter().flatten().count() > 1);
     for (path, one) in found {
         quantity(data, (&path, one), (copy, names), (&frame, inherits, stepped))?;
@@ -135,7 +135,7 @@ fn quantity(
             missing |= lengths().any(|length| length != most);
             let name =
                 variable.as_ref().and_then(|variable: &Variable| variable.dimensions.get(axis)?.name.clone());
-            dimensions.push(names.side(name.as_deref(), most, false));
+            dimensions.push(names.side(&shown, name.as_deref(), most, false));
         }
     }
     let mut attributes = Vec::new();
@@ -146,7 +146,7 @@ fn quantity(
     if stepped && path != STEP {
         attributes.push(("coordinates".into(), Told::Text(STEP.replace('/', "_"))));
     }
-    let name = names.variable(&format!("/{path}"), &dimensions);
+    let name = names.variable(&format!("/{path}"), "", &dimensions);
     let places = found.places;
     let frames = Frames { file: Arc::clone(data.file()), places, element, single, inherits };
     let origin = Origin::Frames(frames);

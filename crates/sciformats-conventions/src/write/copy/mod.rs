@@ -29,7 +29,7 @@ use sciformats::{ElementType, Format, Name, Object, Result, Value};
 use self::attributes::{are_words, attributes, attributes_of, describe, is_other, told};
 use self::frames::Frames;
 use self::kind::{Kind, half};
-use self::names::{Names, Side};
+use self::names::{Found as Named, Names, Side};
 use super::{DimensionId, NetCdf};
 use crate::convention::Meaning;
 use crate::dataset::Dataset;
@@ -63,6 +63,8 @@ const ESCAPED_NAME: &str = "has a name that is not UTF-8, whose bytes become esc
 pub struct NetCdfCopy {
     variables: Vec<Planned>,
     globals: Vec<(String, Told)>,
+    /// Values of a tree that become attributes of the file, under the names that they ask for.
+    values: Vec<Named<Told>>,
     losses: Vec<(String, String)>,
 }
 
@@ -114,7 +116,8 @@ impl NetCdfCopy {
     ///
     /// An error if the file cannot be listed.
     pub fn new(data: &Dataset, selected: &dyn Fn(&str) -> bool) -> Result<Self> {
-        let mut copy = Self { variables: Vec::new(), globals: Vec::new(), losses: Vec::new() };
+        let mut copy =
+            Self { variables: Vec::new(), globals: Vec::new(), values: Vec::new(), losses: Vec::new() };
         let mut names = Names::default();
         let file = data.file();
         let source = file.source();
@@ -178,6 +181,7 @@ impl NetCdfCopy {
         if let Some(error) = failed {
             return Err(error);
         }
+        copy.losses.extend(names.changes());
         copy.root(data)?;
         copy.without_ends();
         Ok(copy)
@@ -185,7 +189,7 @@ impl NetCdfCopy {
 
     /// Leaves out attributes whose texts contain a NUL, which readers take for the end of a text.
     fn without_ends(&mut self) {
-        let Self { variables, globals, losses } = self;
+        let Self { variables, globals, losses, .. } = self;
         let mut keep = |of: &str, name: &str, told: &Told| {
             let ends = match told {
                 Told::Text(text) => text.contains('\0'),
@@ -221,13 +225,15 @@ impl NetCdfCopy {
     fn root(&mut self, data: &Dataset) -> Result<()> {
         let source = data.file().source();
         let said = format!("{} {}", data.file().format(), source.headline());
-        self.globals.insert(0, ("source_format".into(), Told::Text(said.trim().to_owned())));
+        let format = ("source_format", Told::Text(said.trim().to_owned()));
+        let mut all = std::mem::take(&mut self.values);
         let root = data.node("/")?;
         // The attributes of a single array are those of its variable.
         if matches!(root.object()?, Object::Group) {
-            let attributes = attributes(data, "/", &mut self.losses)?;
-            self.globals.extend(attributes);
+            all.extend(attributes(data, "/", &mut self.losses)?);
         }
+        let others = names::attributes(all, &[format.0], &mut self.losses);
+        self.globals = std::iter::once((format.0.to_owned(), format.1)).chain(others).collect();
         Ok(())
     }
 
@@ -235,7 +241,7 @@ impl NetCdfCopy {
     fn global(&mut self, path: &str, value: &Value) {
         let name = path.trim_start_matches('/').replace('/', ".");
         match told(value) {
-            Some(told) if !name.is_empty() => self.globals.push((name, told)),
+            Some(told) if !name.is_empty() => self.values.push((path.to_owned(), name, told)),
             _ if matches!(value, Value::Null) => {}
             _ => self.lose(path, "is a value that an attribute of netCDF cannot be"),
         }
@@ -245,9 +251,8 @@ impl NetCdfCopy {
     fn variable(&mut self, path: &str, variable: Variable, names: &mut Names) {
         let mut sides: Vec<Side> = Vec::new();
         for dimension in &variable.dimensions {
-            sides.push(names.side(dimension.name.as_deref(), dimension.length, dimension.unlimited));
+            sides.push(names.side(path, dimension.name.as_deref(), dimension.length, dimension.unlimited));
         }
-        let name = names.variable(path, &sides);
         let time = match &variable.decoding {
             Decoding::Time { units, .. } => Some(units.calendar()),
             Decoding::SecondsAndMicroseconds => Some(Calendar::ProlepticGregorian),
@@ -266,12 +271,12 @@ impl NetCdfCopy {
         }
         let mut element = variable.element();
         while let ElementType::Array { element: inner, shape } = element {
-            sides.extend(shape.iter().map(|&length| names.side(None, length, false)));
+            sides.extend(shape.iter().map(|&length| names.side(path, None, length, false)));
             element = *inner;
         }
-        let of = Of { path, name, sides, attributes, time };
+        let of = Of { path, sides, attributes, time };
         let origin = |part| Origin::Variable(Box::new(variable.clone()), part);
-        self.add(of, &element, &origin);
+        self.add(of, &element, (&origin, names));
     }
 
     fn table(&mut self, path: &str, table: &Table, names: &mut Names) {
@@ -283,28 +288,33 @@ impl NetCdfCopy {
             let name = if column.name.is_empty() { "index" } else { column.name.as_str() };
             let inside = format!("{}/{name}", path.trim_end_matches('/'));
             let mut sides = vec![rows.clone()];
-            sides.extend(column.row_shape().into_iter().map(|length| names.side(None, length, false)));
+            let row = column.row_shape().into_iter();
+            sides.extend(row.map(|length| names.side(&inside, None, length, false)));
             let mut element = column.element_for(crate::decoded::For::Programs);
             while let ElementType::Array { element: inner, shape } = element {
                 // The dimensions of a column of arrays are known already.
                 if sides.len() == 1 {
-                    sides.extend(shape.iter().map(|&length| names.side(None, length, false)));
+                    sides.extend(shape.iter().map(|&length| names.side(&inside, None, length, false)));
                 }
                 element = *inner;
             }
             let units = column.units.clone().map(|units| ("units".to_owned(), Told::Text(units)));
             let time = column.calendar();
-            let name = names.variable(&inside, &sides);
             let attributes = units.into_iter().filter(|_| time.is_none()).collect();
-            let of = Of { path: &inside, name, sides, attributes, time };
+            let of = Of { path: &inside, sides, attributes, time };
             let origin = |part| Origin::Column(Box::new(column.clone()), part);
-            self.add(of, &element, &origin);
+            self.add(of, &element, (&origin, names));
         }
     }
 
     /// Adds one variable, or two for complex numbers.
-    fn add(&mut self, of: Of<'_>, element: &ElementType, origin: &dyn Fn(As) -> Origin) {
-        let Of { path, name, sides: dimensions, mut attributes, time } = of;
+    fn add(
+        &mut self,
+        of: Of<'_>,
+        element: &ElementType,
+        (origin, names): (&dyn Fn(As) -> Origin, &mut Names),
+    ) {
+        let Of { path, sides: dimensions, mut attributes, time } = of;
         if is_other(&Name::from_shown(path)) {
             self.lose(path, ESCAPED_NAME);
         }
@@ -313,14 +323,15 @@ impl NetCdfCopy {
             attributes.push(("units".into(), text("microseconds since 1970-01-01")));
             attributes.push(("calendar".into(), text(calendar.name())));
             let (kind, origin) = (Kind::I64, origin(As::Time(calendar)));
+            let name = names.variable(path, "", &dimensions);
             self.variables.push(Planned { name, dimensions, kind, missing: true, attributes, origin });
             return;
         }
         if let Some((part, _)) = half(element, &[], false) {
             let Some(kind) = Kind::of(&part) else { return };
-            for (end, part) in [("real", As::Real), ("imag", As::Imaginary)] {
+            for (end, part) in [("_real", As::Real), ("_imag", As::Imaginary)] {
                 self.variables.push(Planned {
-                    name: format!("{name}_{end}"),
+                    name: names.variable(path, end, &dimensions),
                     dimensions: dimensions.clone(),
                     kind,
                     missing: false,
@@ -338,7 +349,8 @@ impl NetCdfCopy {
             self.lose(path, "has values whose names are not words in UTF-8, as `flag_meanings` needs them");
         }
         let origin = origin(As::Same);
-        let planned = Planned { name, dimensions, kind, missing: false, attributes, origin };
+        let name = String::new();
+        let mut planned = Planned { name, dimensions, kind, missing: false, attributes, origin };
         let texts = planned.texts();
         if texts.nul {
             return self.lose(path, NUL);
@@ -346,6 +358,7 @@ impl NetCdfCopy {
         if texts.other {
             self.lose(path, ESCAPED);
         }
+        planned.name = names.variable(path, "", &planned.dimensions);
         self.variables.push(planned);
     }
 
@@ -419,7 +432,6 @@ impl NetCdfCopy {
 /// What several variables of one object have in common.
 struct Of<'a> {
     path: &'a str,
-    name: String,
     sides: Vec<Side>,
     attributes: Vec<(String, Told)>,
     time: Option<Calendar>,

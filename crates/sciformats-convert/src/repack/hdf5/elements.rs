@@ -249,18 +249,20 @@ fn standard(text: &[u8], references: &References) -> Result<StandardReference> {
     if text.is_empty() || text == b"?" {
         return Ok(StandardReference::Object(Reference::default()));
     }
-    if let Some(object) = references.get(text) {
-        return Ok(StandardReference::Object(*object));
+    if let Some(object) = canonical::target(references, text) {
+        return Ok(StandardReference::Object(object));
     }
     for (at, _) in text.iter().enumerate().filter(|(_, byte)| **byte == b' ') {
         let (path, part) = text.split_at(at);
-        let (Some(object), Some(part)) = (references.get(path), part.get(1..)) else { continue };
+        let (Some(object), Some(part)) = (canonical::target(references, path), part.get(1..)) else {
+            continue;
+        };
         return Ok(match std::str::from_utf8(part).ok().and_then(canonical::selection) {
             Some(selection) => {
                 let rank = canonical::rank(&selection);
-                StandardReference::Region(RegionReference::of(*object, selection, rank))
+                StandardReference::Region(RegionReference::of(object, selection, rank))
             }
-            None => StandardReference::Attribute(*object, part.into()),
+            None => StandardReference::Attribute(object, part.into()),
         });
     }
     Err(Error::unsupported(format!("writing the reference {}", super::shown(text))))

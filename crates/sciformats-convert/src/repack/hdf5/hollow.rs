@@ -30,7 +30,7 @@ struct Kept {
 
 impl Hollow {
     /// An empty file whose elements begin at `border`.
-    pub(super) fn new(border: u64) -> Self {
+    pub(crate) fn new(border: u64) -> Self {
         let kept = Kept { pages: BTreeMap::new(), bytes: 0, size: 0, border, front: 0 };
         Self(Arc::new(Mutex::new(kept)))
     }

@@ -16,6 +16,7 @@ use super::elements::{Kept, Stored, extents};
 use super::{shown, storage, unusual};
 use crate::sink::WriteOptions;
 use crate::sink::hdf5_encode::References;
+use hdf5_pure::references::Reference;
 use sciformats::model::{ArrayInfo, ElementType};
 use sciformats::pieces::Pieces;
 use sciformats::{Error, Result};
@@ -41,12 +42,12 @@ const AT_ONCE: u64 = 8 << 20;
 
 pub(in crate::repack) fn copy(
     node: &Node,
-    (editor, path): (&mut Editor, &str),
+    (editor, path): (&mut Editor, &(impl hdf5_pure::AsName + ?Sized)),
     options: CopyOptions,
 ) -> Result<()> {
     let edited = editor.file()?;
     let (offsets, folder) = (edited.superblock().sizes.offsets, edited.path().and_then(Path::parent));
-    let path = &Name::from(path);
+    let path = &Name::from(path.name_bytes());
     let mut made = first_missing(editor, path)?.into_iter().collect::<Vec<_>>();
     let mut copy = Copy {
         editor,
@@ -395,6 +396,7 @@ impl Copy<'_> {
         let path =
             |address: Address| -> Result<Option<Vec<u8>>> { Ok(file.path_of(address)?.map(<[u8]>::to_vec)) };
         if self.is_within(source) {
+            references.insert(b"?".to_vec(), Reference::default());
             for entry in file.walk() {
                 if let Found::Object(address) = entry.what
                     && let Some(path) = path(address)?

@@ -14,7 +14,8 @@ use sciformats::model::{AttributeValue, Datum, Decoder, ElementType, Name, Value
 use sciformats::{Format, Result};
 
 struct Writing {
-    path: PathBuf,
+    /// The path of the new file; `None` if nothing is written.
+    path: Option<PathBuf>,
     document: Document,
     compression: Compression,
     level: Option<u32>,
@@ -22,7 +23,7 @@ struct Writing {
     begun: bool,
 }
 
-pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     refuse_options(Format::Asdf, options, (false, true))?;
     let mut document = Document::new();
     // The entry about the library that wrote the file is part of the tree, and comes from there.
@@ -32,7 +33,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
     }
     document.options_mut().threads = options.threads;
     Ok(Box::new(Writing {
-        path: path.into(),
+        path: path.map(Path::to_owned),
         document,
         compression: compression(options.filter.as_deref().unwrap_or("none"))?,
         level: options.level,
@@ -81,7 +82,12 @@ impl Writing {
 
     fn new_array(&self, elements: &Elements) -> Result<NewArray> {
         rules(Format::Asdf)?.check(elements)?;
-        let array = array(elements)?.with_compression(self.compression);
+        let array = match self.path {
+            Some(_) => array(elements)?,
+            // Whether it can be compressed does not depend on its elements.
+            None => NewArray::from_bytes(ScalarType::UInt8, ByteOrder::Little, &[0], Vec::new())?,
+        };
+        let array = array.with_compression(self.compression);
         Ok(match self.level {
             Some(level) => array.with_level(level),
             None => array,
@@ -102,7 +108,7 @@ impl Writing {
     }
 
     fn push(&mut self, parent: NodeId, name: &Name, value: NodeId) -> Result<()> {
-        let key = self.document.tree_mut().add_str(key(name)?);
+        let key = self.document.tree_mut().add_str(key(name));
         match self.document.tree_mut().node_mut(parent) {
             Some(Node { content: Content::Mapping { entries, .. }, .. }) => {
                 entries.push((key, value));
@@ -145,7 +151,7 @@ impl Sink for Writing {
             (Place::Root, _) => return Err(refused(Format::Asdf, "anything but a group at the root")),
             (Place::In(parent, name), New::Array(elements)) => {
                 let (parent, array) = (self.node(parent)?, self.new_array(elements)?);
-                self.document.push_array(parent, &key(name)?, array)?
+                self.document.push_array(parent, &key(name), array)?
             }
             (Place::In(parent, name), _) => {
                 let parent = self.node(parent)?;
@@ -170,17 +176,17 @@ impl Sink for Writing {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
+        let Some(path) = self.path.take() else { return Ok(()) };
         self.number();
-        self.document.save(&self.path)
+        self.document.save(&path)
     }
 }
 
 /// Returns the key of a mapping that is shown as `name`.
-fn key(name: &Name) -> Result<String> {
-    let name = std::str::from_utf8(name.as_bytes());
-    let name = name.map_err(|_| refused(Format::Asdf, "a name that is not UTF-8"))?;
+fn key(name: &Name) -> String {
+    let name = name.to_utf8();
     // The empty key has a name of its own.
-    Ok(if name == "~2" { String::new() } else { name.replace("~1", "/").replace("~0", "~") })
+    if name == "~2" { String::new() } else { name.replace("~1", "/").replace("~0", "~") }
 }
 
 fn array(elements: &Elements) -> Result<NewArray> {
@@ -237,7 +243,7 @@ fn datatype(element: &ElementType, texts: &mut dyn Iterator<Item = ScalarType>) 
                     T::Array { element, shape } => (&**element, shape.clone()),
                     plain => (plain, Vec::new()),
                 };
-                let field = Field::new(name.shown(), datatype(element, texts)?, ByteOrder::Little);
+                let field = Field::new(name.to_utf8(), datatype(element, texts)?, ByteOrder::Little);
                 Ok(Field { shape, ..field })
             });
             return Ok(Datatype::Struct(fields.collect::<Result<_>>()?));

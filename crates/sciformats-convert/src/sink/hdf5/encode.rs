@@ -6,7 +6,7 @@ use std::slice::Iter;
 use hdf5_pure::references::{Reference, RegionReference};
 use hdf5_pure::structure::Selection;
 use hdf5_pure::values::Encoder;
-use hdf5_pure::{Datatype, Store};
+use hdf5_pure::{Address, Datatype, Store};
 use sciformats_core::Error;
 use sciformats_core::arith::fit;
 
@@ -17,6 +17,12 @@ use sciformats::{Format, Result};
 
 /// References by the paths that they lead to. Names are bytes, which need not be UTF-8.
 pub(crate) type References = HashMap<Vec<u8>, Reference>;
+
+/// Returns the reference to the object at a path. An object without a path is `?` and its address, if the file was opened so.
+pub(crate) fn target(references: &References, path: &[u8]) -> Option<Reference> {
+    let address = || std::str::from_utf8(path.strip_prefix(b"?")?).ok()?.parse().ok();
+    references.get(path).copied().or_else(|| address().map(|address| Address(address).into()))
+}
 
 /// Appends the elements in canonical bytes.
 pub(crate) fn encode(
@@ -84,7 +90,7 @@ fn part(
             forms.next();
             let path = sciformats::model::canonical::text(rest)?;
             // A missing object becomes a null reference; the plan has reported it.
-            let reference = references.get(path).copied().unwrap_or_default();
+            let reference = target(references, path).unwrap_or_default();
             Reference::encode(&[reference], to)
         }
         T::Region => {
@@ -93,7 +99,7 @@ fn part(
             // Names may contain spaces; selections cannot.
             let mut parts = text.rsplitn(2, |byte| *byte == b' ');
             let (selection, path) = (parts.next().unwrap_or_default(), parts.next());
-            let reference = path.and_then(|path| references.get(path)).copied().unwrap_or_default();
+            let reference = path.and_then(|path| target(references, path)).unwrap_or_default();
             let selection = String::from_utf8_lossy(if path.is_some() { selection } else { &[] });
             let selection = self::selection(&selection)
                 .ok_or_else(|| Error::usage("region", format!("{selection:?} is not a selection")))?;

@@ -16,11 +16,14 @@ use sciformats_core::arith::sub;
 use self::encode::{Packed, References, datatype, datatype_in, encode_in, stored as named};
 use self::like::{Known, Like, put};
 use super::{Elements, Handle, New, Place, Sink, WriteOptions, moderate, refused, rules};
+use crate::repack::Hollow;
 use sciformats::model::{AttributeValue, ElementType, Name};
 use sciformats::{Format, Result};
 
 struct Writing {
     writer: Writer,
+    /// Whether everything is done as if the file were written, apart from the elements.
+    hollow: bool,
     options: WriteOptions,
     objects: Vec<Placed>,
     /// Datasets whose elements refer to objects, and their types, if these are stored ones.
@@ -54,15 +57,19 @@ struct Later {
     bytes: Vec<u8>,
 }
 
-pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     filters(options)?;
     let bound = options.bound.as_deref().map(bound).transpose()?.unwrap_or_default();
     let create = CreateOptions::default().with_bound(bound).with_threads(options.threads);
     let create =
         create.with_registry(sciformats::filters::hdf5()).with_user_block(options.user_block.clone());
-    let writer = Writer::overwrite_with(path, &create)?;
+    let writer = match path {
+        Some(path) => Writer::overwrite_with(path, &create)?,
+        None => Writer::in_storage(Box::new(Hollow::new(0)), &create)?,
+    };
     Ok(Box::new(Writing {
         writer,
+        hollow: path.is_none(),
         options: options.clone(),
         objects: Vec::new(),
         arrays: Vec::new(),
@@ -279,6 +286,9 @@ impl Writing {
         datatype: Option<&Datatype>,
         references: &References,
     ) -> Result<()> {
+        if self.hollow {
+            return Ok(());
+        }
         let mut dataset = self.writer.open_id(id)?;
         let forms = elements.info.texts.clone().unwrap_or_default();
         let element = &elements.info.element;

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sciformats.h5 import _encode, _types
+from sciformats.h5 import _encode, _names, _types
 
 if TYPE_CHECKING:
     from sciformats.h5._objects import HLObject
@@ -29,9 +29,8 @@ class AttributeManager(MutableMapping[str, Any]):
     def _all(self) -> dict[str, tuple[Any, ...]]:
         return self._parent._attributes()
 
-    def __getitem__(self, name: str) -> Any:
-        if isinstance(name, bytes):
-            name = name.decode()
+    def __getitem__(self, name: Any) -> Any:
+        name = _names.inner(name)
         parent = self._parent
         parent._file_of.check_open()
         found = parent._node.attribute_named(name) if isinstance(name, str) else None
@@ -49,7 +48,7 @@ class AttributeManager(MutableMapping[str, Any]):
         dtype = _types.dtype_of(described)
         if direct and not shape and dtype.subdtype is None and dtype.itemsize:
             return data.view(dtype)[0]
-        value = _types.shaped(data, described, tuple(shape))
+        value = _types.shaped(data, described, tuple(shape), self._parent._file_of.address)
         string = _types.check_string_dtype(dtype)
         if string is not None and string.length is None:
             # As in h5py, texts of attributes are str, and texts of datasets are bytes.
@@ -64,6 +63,8 @@ class AttributeManager(MutableMapping[str, Any]):
         self.create(name, data=value)
 
     def __delitem__(self, name: str) -> None:
+        if name in ("", b""):
+            raise ValueError("No attribute name (no attribute name)")
         if name not in self:
             raise KeyError(f"Unable to synchronously delete attribute (can't locate attribute: '{name}')")
         self._parent._file_of.change("remove_attribute", self._parent._place[1], _name_of(name))
@@ -72,7 +73,7 @@ class AttributeManager(MutableMapping[str, Any]):
         """Set an attribute, with a shape and a type if they are given."""
         committed = None
         if hasattr(dtype, "_node"):
-            committed, dtype = dtype.name, dtype.dtype
+            committed, dtype = dtype._name, dtype.dtype
         if isinstance(data, _types.Empty):
             self._set(name, data.dtype if dtype is None else np.dtype(dtype), None, None, committed)
             return
@@ -91,7 +92,9 @@ class AttributeManager(MutableMapping[str, Any]):
             raise TypeError(f"No conversion path for dtype: {chosen!r}")
         self._set(name, chosen, own, array, committed)
 
-    def _set(self, name: str, dtype: np.dtype[Any], shape: Any, array: Any, committed: str | None) -> None:
+    def _set(self, name: Any, dtype: np.dtype[Any], shape: Any, array: Any, committed: str | None) -> None:
+        if name in ("", b""):
+            raise RuntimeError("Can't synchronously determine if attribute exists by name (no attribute name)")
         described = _encode.describe(dtype)
         items = b"" if shape is None else _encode.elements(array, described, self._parent)
         parent = self._parent
@@ -124,30 +127,49 @@ class AttributeManager(MutableMapping[str, Any]):
         array = _encode.as_type(array.reshape(old.shape), old.dtype)
         self._described(_name_of(name), old._described, old.shape, array)
 
-    def rename(self, name: str, to: str) -> None:
-        """Rename an attribute."""
-        self._parent._file_of.change("rename_attribute", self._parent._place[1], _name_of(name), _name_of(to))
+    def rename(self, name: Any, to: Any) -> None:
+        """Rename an attribute.
 
-    def get_id(self, name: str) -> AttrID:
+        Raises
+        ------
+        RuntimeError
+            If there is no such attribute, or another one has the new name.
+        """
+        name, to = _name_of(name), _name_of(to)
+        refused = None
+        if not name or not to:
+            refused = f"{'new' if name else 'old'} attribute name cannot be an empty string"
+        elif name not in self:
+            refused = "can't locate attribute with old name"
+        elif name != to and to in self:
+            refused = "attribute with new name already exists"
+        elif self._parent._file_of.editor is None:
+            refused = "no write intent on file"
+        if refused is not None:
+            raise RuntimeError(f"Can't synchronously rename attribute ({refused})")
+        if name != to:
+            self._parent._file_of.change("rename_attribute", self._parent._place[1], name, to)
+
+    def get_id(self, name: Any) -> AttrID:
         """Return the type and the shape of an attribute."""
+        name = _names.inner(name)
         if name not in self:
             raise KeyError(f"Unable to synchronously open attribute (can't locate attribute: '{name}')")
         described, shape, *_ = self._all()[name]
         committed = bool(self._parent._node.attribute_is_committed(name))
         return AttrID(name, described, None if shape is None else tuple(shape), committed, self)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
+    def __iter__(self) -> Iterator[Any]:
+        return iter([_names.outer(name) for name in self._all()])
 
-    def __reversed__(self) -> Iterator[str]:
-        return reversed(list(self._all()))
+    def __reversed__(self) -> Iterator[Any]:
+        return reversed(list(self))
 
     def __len__(self) -> int:
         return len(self._all())
 
     def __contains__(self, name: object) -> bool:
-        if isinstance(name, bytes):
-            name = name.decode()
+        name = _names.inner(name)
         self._parent._file_of.check_open()
         return isinstance(name, str) and bool(self._parent._node.has_attribute(name))
 
@@ -161,8 +183,7 @@ class AttributeManager(MutableMapping[str, Any]):
 
 
 def _name_of(name: Any) -> str:
-    if isinstance(name, bytes):
-        return name.decode("utf-8", "surrogateescape")
+    name = _names.inner(name)
     if not isinstance(name, str):
         raise TypeError(f"an attribute is named by str or bytes, not {type(name)}")
     return name
@@ -178,7 +199,7 @@ class AttrID:
         self._described = described
         self._committed = committed
         self._manager = manager
-        self.name = name.encode()
+        self.name = _names.encoded(name)
         self.dtype = dtype
         self.shape = shape
 
@@ -209,7 +230,7 @@ class AttrID:
 
     def read(self, arr: NDArray[Any], mtype: Any = None) -> None:
         """Read the elements into an array."""
-        arr[...] = self._manager[self.name.decode()]
+        arr[...] = self._manager[self.name]
 
     def write(self, arr: Any, mtype: Any = None) -> None:
         """Write the elements, whose number must be that of the attribute."""
@@ -218,4 +239,4 @@ class AttrID:
         array = np.asarray(arr)
         if array.dtype != self.dtype:
             array = _encode.as_type(array, self.dtype)
-        self._manager._described(self.name.decode(), self._described, self.shape, array.reshape(self.shape))
+        self._manager._described(_names.inner(self.name), self._described, self.shape, array.reshape(self.shape))

@@ -30,7 +30,7 @@ class Wanted:
         elif hasattr(dtype, "_type") and dtype._type is not None:
             described, dtype = dtype._type.described, dtype.dtype
         elif hasattr(dtype, "_file_of"):
-            self.committed, dtype = dtype.name, dtype.dtype
+            self.committed, dtype = dtype._name, dtype.dtype
         self._described = described
         if isinstance(dtype, str) and dtype.startswith("|h5"):
             raise TypeError(f"{dtype} is no type")

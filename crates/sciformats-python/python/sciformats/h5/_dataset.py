@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sciformats import _index
-from sciformats.h5 import _convert, _objects, _regions, _selection, _types
+from sciformats.h5 import _convert, _names, _objects, _regions, _selection, _types
 from sciformats.h5._dims import DimensionManager, is_scale
 from sciformats.h5._elements import DatasetWriting
 from sciformats.h5._identifiers import ObjectID, Properties
@@ -414,7 +414,7 @@ class Dataset(DatasetWriting, HLObject):
         described = self._node.datatype()
         fill = self._node.fill()
         if fill is not None:
-            return _types.shaped(fill, described, ())[()]
+            return _types.shaped(fill, described, (), self._file_of.address)[()]
         dtype = self.dtype
         if dtype.hasobject and dtype.names is None:
             return b"" if _types.check_string_dtype(dtype) else 0
@@ -497,7 +497,7 @@ class Dataset(DatasetWriting, HLObject):
 
     def _ranges(self, ranges: list[_index.Range]) -> NDArray[Any]:
         counts = tuple(count for _, count, _ in ranges)
-        return _types.shaped(self._node.read(ranges), self._fact("datatype"), counts)
+        return _types.shaped(self._node.read(ranges), self._fact("datatype"), counts, self._file_of.address)
 
     def _read(self, chosen: _selection.Chosen) -> NDArray[Any]:
         self._file_of.check_open()
@@ -592,7 +592,7 @@ class Dataset(DatasetWriting, HLObject):
             return "<Closed HDF5 dataset>"
         if self._is_removed:
             return "<Removed HDF5 dataset>"
-        name = f'"{self.name.rsplit("/", 1)[-1]}"' if self.name else "(anonymous)"
+        name = f'"{_names.last(self._name)}"' if self._name else "(anonymous)"
         shape = "shape None" if self.shape is None else f"shape {self.shape}"
         return f'<HDF5 dataset {name}: {shape}, type "{self.dtype.str}">'
 

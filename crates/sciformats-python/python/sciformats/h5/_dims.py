@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sciformats.h5 import _encode, _types
+from sciformats.h5 import _encode, _names, _types
 
 if TYPE_CHECKING:
     from sciformats.h5._dataset import Dataset
@@ -27,17 +27,16 @@ class DimensionProxy:
         return [self._dataset.file[scale] for scale in attributes["DIMENSION_LIST"][self._dimension]]
 
     @property
-    def label(self) -> str:
-        """The label, which may be an empty text."""
+    def label(self) -> Any:
+        """The label, which may be an empty text, and is ``bytes`` if it is not UTF-8."""
         labels = self._dataset.attrs.get("DIMENSION_LABELS")
-        label = "" if labels is None else labels[self._dimension]
-        return label.decode() if isinstance(label, bytes) else str(label or "")
+        return _names.outer(_text("" if labels is None else labels[self._dimension] or ""))
 
     @label.setter
-    def label(self, text: str) -> None:
+    def label(self, text: Any) -> None:
         found = self._dataset.attrs.get("DIMENSION_LABELS")
         labels = [""] * self._dataset.ndim if found is None else [_text(each) for each in found]
-        labels[self._dimension] = text
+        labels[self._dimension] = _text(text)
         self._dataset.attrs.create("DIMENSION_LABELS", labels, dtype=_types.string_dtype())
 
     def attach_scale(self, scale: Dataset) -> None:
@@ -77,10 +76,9 @@ class DimensionProxy:
         return [[] for _ in range(self._dataset.ndim)] if found is None else [list(each) for each in found]
 
     def _name(self, scale: Dataset) -> str:
-        name = scale.attrs.get("NAME", b"")
-        return name.decode() if isinstance(name, bytes) else str(name)
+        return _text(scale.attrs.get("NAME", b""))
 
-    def __getitem__(self, item: int | str) -> Dataset:
+    def __getitem__(self, item: int | str | bytes) -> Dataset:
         scales = self._scales()
         if isinstance(item, int):
             if not scales:
@@ -89,17 +87,17 @@ class DimensionProxy:
                 raise IndexError(f"{item} is out of range: {len(scales)} scales are attached")
             return scales[item]
         for scale in scales:
-            if self._name(scale) == item:
+            if self._name(scale) == _names.inner(item):
                 return scale
         raise KeyError(item)
 
-    def __iter__(self) -> Iterator[str]:
-        return (self._name(scale) for scale in self._scales())
+    def __iter__(self) -> Iterator[Any]:
+        return (_names.outer(self._name(scale)) for scale in self._scales())
 
     def __len__(self) -> int:
         return len(self._scales())
 
-    def keys(self) -> list[str]:
+    def keys(self) -> list[Any]:
         """Return the names of the scales."""
         return list(self)
 
@@ -107,9 +105,9 @@ class DimensionProxy:
         """Return the scales."""
         return self._scales()
 
-    def items(self) -> list[tuple[str, Dataset]]:
+    def items(self) -> list[tuple[Any, Dataset]]:
         """Return the names and the scales."""
-        return [(self._name(scale), scale) for scale in self._scales()]
+        return [(_names.outer(self._name(scale)), scale) for scale in self._scales()]
 
     def __eq__(self, other: object) -> bool:
         same = isinstance(other, DimensionProxy) and self._dimension == other._dimension
@@ -154,11 +152,11 @@ class DimensionManager:
 def is_scale(attributes: Any) -> bool:
     """Return whether a dataset with these attributes is a scale."""
     value = attributes.get("CLASS", b"")
-    return (value.decode() if isinstance(value, bytes) else value) == "DIMENSION_SCALE"
+    return bool(_names.inner(value) == "DIMENSION_SCALE")
 
 
 def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+    return str(_names.inner(value))
 
 
 def make_scale(dataset: Any, name: str | bytes) -> None:
@@ -167,7 +165,7 @@ def make_scale(dataset: Any, name: str | bytes) -> None:
     if "DIMENSION_LIST" in dataset.attrs:
         raise RuntimeError("Unable to make a scale (the dataset has scales itself)")
     dataset.attrs._set_terminated("CLASS", b"DIMENSION_SCALE")
-    dataset.attrs._set_terminated("NAME", name.encode())
+    dataset.attrs._set_terminated("NAME", _names.encoded(name))
 
 
 def _set_lists(dataset: Any, lists: list[list[Any]]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sciformats.h5 import _convert, _types
+from sciformats.h5 import _convert, _names, _types
 from sciformats.h5._types import Described
 
 
@@ -21,7 +21,8 @@ def describe(dtype: np.dtype[Any]) -> Described:
     """
     members = _types.check_enum_dtype(dtype)
     if members is not None:
-        return ("enum", describe(np.dtype(dtype.str)), list(members.items()))
+        named = [(_names.inner(name), value) for name, value in members.items()]
+        return ("enum", describe(np.dtype(dtype.str)), named)
     if _types.check_opaque_dtype(dtype):
         return ("opaque", dtype.itemsize, f"NUMPY:{dtype.descr[0][1]}")
     order = ">" if dtype.str[0] == ">" else "<"
@@ -139,9 +140,29 @@ def _address(value: Any, of: Any) -> int:
     value = getattr(value, "ref", value)
     if not isinstance(value, _types.Reference) or isinstance(value, _types.RegionReference):
         raise TypeError(f"Can't convert incompatible object to HDF5 object reference: {type(value)}")
-    root = of._file_of.root
-    path = value.path.strip("/")
-    return int(root.object(path).address if path else root.address)
+    return int(target(value, of)[0])
+
+
+def target(value: _types.Reference, of: Any) -> tuple[int, Any]:
+    """Return the address of the object to which a reference leads, and the object; ``None`` if it does not exist any more.
+
+    Raises
+    ------
+    ValueError
+        If the object has no path, and is in another file.
+    """
+    opened = of._file_of
+    if value.home is None:
+        path = value.path.strip("/")
+        node = opened.root.object(path) if path else opened.root
+        return node.address, node
+    file, address = value.home
+    if file != opened.address:
+        raise ValueError("a reference to an object without a path only means something in the file that it is from")
+    try:
+        return address, opened.root.object_at(address)
+    except (KeyError, OSError, ValueError):
+        return address, None
 
 
 def _region(value: Any, of: Any) -> Any:
@@ -151,9 +172,10 @@ def _region(value: Any, of: Any) -> Any:
         raise TypeError(f"Can't convert incompatible object to HDF5 region reference: {type(value)}")
     from sciformats.h5 import _regions
 
-    node = of._file_of.root.object(value.path.strip("/"))
-    shape = tuple((node.extent() or ((), ()))[0])
-    return (int(node.address), len(shape), _regions.parts(value, shape))
+    address, node = target(value, of)
+    # What is not there any more has the dimensions that the reference says.
+    shape = _regions.corner(value) if node is None else tuple((node.extent() or ((), ()))[0])
+    return (int(address), len(shape), _regions.parts(value, shape))
 
 
 def guess(data: Any) -> np.dtype[Any] | None:

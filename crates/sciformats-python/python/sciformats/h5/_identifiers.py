@@ -9,18 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sciformats.errors import NotSupported
+from sciformats.h5 import _names
 from sciformats.h5._links import ExternalLink, SoftLink
 from sciformats.h5._locks import PROPERTIES
-
-
-def text(name: bytes | str) -> str:
-    """Return a name that the low-level interface has as bytes."""
-    return name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
-
-
-def encoded(name: str) -> bytes:
-    """Return a name as the low-level interface has it."""
-    return name.encode("utf-8", "surrogateescape")
 
 
 class ObjectID:
@@ -47,8 +38,8 @@ class ObjectID:
     @property
     def name(self) -> bytes | None:
         """The path of the object."""
-        name = self._object.name
-        return None if name is None else name.encode()
+        name = self._object._name
+        return None if name is None else _names.encoded(name)
 
     @property
     def id(self) -> int:
@@ -79,17 +70,17 @@ class GroupID(ObjectID):
         """The links of the group."""
         return LinkProxy(self._object)
 
-    def _names(self) -> list[bytes]:
-        return sorted(encoded(name) for name, _ in self._object._links())
+    def _sorted(self) -> list[bytes]:
+        return sorted(_names.encoded(name) for name, _ in self._object._links())
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(self._names())
+        return iter(self._sorted())
 
     def __len__(self) -> int:
         return len(self._object)
 
     def __contains__(self, name: bytes | str) -> bool:
-        return text(name) in self._object
+        return _names.inner(name) in self._object
 
     def get_num_objs(self) -> int:
         """Return the number of links."""
@@ -97,7 +88,7 @@ class GroupID(ObjectID):
 
     def get_objname_by_idx(self, idx: int) -> bytes:
         """Return the name of a link by its place in the order of names."""
-        names = self._names()
+        names = self._sorted()
         if not 0 <= idx < len(names):
             raise RuntimeError("Can't get object name (index out of bound)")
         return names[idx]
@@ -113,10 +104,10 @@ class GroupID(ObjectID):
 
     def get_linkval(self, name: bytes) -> bytes:
         """Return the path to which a soft link leads."""
-        link = self._object._link(text(name))
+        link = self._object._link(_names.inner(name))
         if not isinstance(link, SoftLink):
             raise ValueError(f'"{name!r}" is not a symbolic link.')
-        return encoded(link.path)
+        return _names.encoded(link.path)
 
     def get_comment(self, name: bytes) -> bytes:
         """Return the comment of a member."""
@@ -128,13 +119,13 @@ class GroupID(ObjectID):
         """Make a hard link (0) to a member, or a soft link (1) to a path."""
         to = self._object if remote is None else remote._object
         if link_type:
-            to[text(new_name)] = SoftLink(text(current_name))
+            to[_names.inner(new_name)] = SoftLink(_names.inner(current_name))
         else:
-            to[text(new_name)] = self._object[text(current_name)]
+            to[_names.inner(new_name)] = self._object[_names.inner(current_name)]
 
     def unlink(self, name: bytes) -> None:
         """Remove a link."""
-        del self._object[text(name)]
+        del self._object[_names.inner(name)]
 
     def move(self, src_name: bytes, dst_name: bytes, remote: Any = None) -> None:
         """Move or rename a link."""
@@ -211,13 +202,13 @@ class LinkProxy:
 
     def exists(self, name: bytes) -> bool:
         """Return whether there is a link, wherever it leads."""
-        return text(name) in self._object
+        return _names.inner(name) in self._object
 
     def get_info(self, name: bytes) -> LinkInfo:
         """Return what is known about a link."""
         from sciformats.h5 import h5l
 
-        link, last = self._object._link(text(name)), text(name).rsplit("/", 1)[-1]
+        link, last = self._object._link(_names.inner(name)), _names.inner(name).rsplit("/", 1)[-1]
         kinds = {SoftLink: h5l.TYPE_SOFT, ExternalLink: h5l.TYPE_EXTERNAL}
         orders = {found: order for found, _, order in self._object._node.links()}
         order = orders.get(last)
@@ -231,38 +222,38 @@ class LinkProxy:
         TypeError
             If it is a hard link.
         """
-        link = self._object._link(text(name))
+        link = self._object._link(_names.inner(name))
         if isinstance(link, SoftLink):
-            return encoded(link.path)
+            return _names.encoded(link.path)
         if isinstance(link, ExternalLink):
-            return os.fsencode(link.filename), encoded(link.path)
+            return os.fsencode(link.filename), _names.encoded(link.path)
         raise TypeError("Link must be either a soft or external link")
 
     def create_hard(self, new_name: bytes, cur_loc: Any, cur_name: bytes, lcpl: Any = None, lapl: Any = None) -> None:
         """Make a hard link to an object."""
-        self._object[text(new_name)] = cur_loc._object[text(cur_name)]
+        self._object[_names.inner(new_name)] = cur_loc._object[_names.inner(cur_name)]
 
     def create_soft(self, new_name: bytes, target: bytes, lcpl: Any = None, lapl: Any = None) -> None:
         """Make a soft link to a path."""
-        self._object[text(new_name)] = SoftLink(text(target))
+        self._object[_names.inner(new_name)] = SoftLink(_names.inner(target))
 
     def create_external(self, link_name: bytes, file_name: bytes, obj_name: bytes, lcpl: Any = None, lapl: Any = None) -> None:
         """Make a link to an object of another file."""
-        self._object[text(link_name)] = ExternalLink(os.fsdecode(file_name), text(obj_name))
+        self._object[_names.inner(link_name)] = ExternalLink(os.fsdecode(file_name), _names.inner(obj_name))
 
     def move(self, src_name: bytes, dst_loc: Any, dst_name: bytes, lcpl: Any = None, lapl: Any = None) -> None:
         """Move or rename a link."""
-        to = text(dst_name)
+        to = _names.inner(dst_name)
         if dst_loc is not None and not to.startswith("/"):
             to = f"{(dst_loc._object.name or '').rstrip('/')}/{to}"
-        self._object.move(text(src_name), to)
+        self._object.move(_names.inner(src_name), to)
 
     def iterate(self, func: Callable[..., Any], *, info: bool = False) -> Any:
         """Call a function with the name of each link of the group, until it returns something other than ``None``.
 
         With ``info`` it also gets what :meth:`get_info` returns.
         """
-        names = sorted(encoded(name) for name, _ in self._object._links())
+        names = sorted(_names.encoded(name) for name, _ in self._object._links())
         return self._until(func, names, info)
 
     def visit(self, func: Callable[..., Any], *, info: bool = False) -> Any:
@@ -270,7 +261,7 @@ class LinkProxy:
 
         With ``info`` it also gets what :meth:`get_info` returns.
         """
-        return self._object.visit_links(lambda name: self._until(func, [encoded(name)], info))
+        return self._object.visit_links(lambda name: self._until(func, [_names.encoded(name)], info))
 
     def _until(self, func: Callable[..., Any], names: list[bytes], info: bool) -> Any:
         for name in names:
@@ -338,7 +329,7 @@ class Properties:
     def get_filter(self, index: int) -> tuple[int, int, tuple[int, ...], bytes]:
         """Return the number, the flags, the parameters and the name of a filter."""
         number, name, optional, values = self._object._node.filters()[index]
-        return number, int(optional), tuple(values), (name or "").encode()
+        return number, int(optional), tuple(values), _names.encoded(name or "")
 
     def get_filter_by_id(self, code: int) -> tuple[int, tuple[int, ...], bytes] | None:
         """Return the flags, the parameters and the name of a filter by its number; ``None`` if there is none."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from sciformats.h5 import _names
+
 
 class HardLink:
     """A link to an object of the file."""
@@ -13,13 +15,13 @@ class HardLink:
 class SoftLink:
     """A path in the file, which is resolved when the link is followed."""
 
-    def __init__(self, path: str) -> None:
-        self._path = str(path)
+    def __init__(self, path: Any) -> None:
+        self._path = str(_names.inner(path))
 
     @property
-    def path(self) -> str:
-        """The path."""
-        return self._path
+    def path(self) -> Any:
+        """The path: ``str``, or ``bytes`` if it is not UTF-8."""
+        return _names.outer(self._path)
 
     def __repr__(self) -> str:
         return f'<SoftLink to "{self.path}">'
@@ -28,14 +30,14 @@ class SoftLink:
 class ExternalLink:
     """A path in another file."""
 
-    def __init__(self, filename: Any, path: str) -> None:
+    def __init__(self, filename: Any, path: Any) -> None:
         self._filename = os.fsdecode(filename)
-        self._path = str(path)
+        self._path = str(_names.inner(path))
 
     @property
-    def path(self) -> str:
-        """The path in that file."""
-        return self._path
+    def path(self) -> Any:
+        """The path in that file: ``str``, or ``bytes`` if it is not UTF-8."""
+        return _names.outer(self._path)
 
     @property
     def filename(self) -> str:

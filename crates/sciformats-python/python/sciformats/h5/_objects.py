@@ -10,7 +10,7 @@ import numpy as np
 
 from sciformats._open import Address, checked, state_of
 from sciformats.errors import Conflict, Forbidden, MissingFile
-from sciformats.h5 import _locks, _types
+from sciformats.h5 import _encode, _locks, _names, _types
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._identifiers import FileID, GroupID, ObjectID
 from sciformats.h5._config import get_config
@@ -79,9 +79,9 @@ class HLObject:
         return self._found is None and self._file_of.is_removed(self._address, self._epoch)
 
     @property
-    def name(self) -> str | None:
-        """The path by which the object was found."""
-        return self._name
+    def name(self) -> Any:
+        """The path by which the object was found: ``str``, or ``bytes`` if it is not UTF-8. It is ``None`` if it is not known."""
+        return None if self._name is None else _names.outer(self._name)
 
     @property
     def file(self) -> File:
@@ -143,7 +143,7 @@ class HLObject:
         if all(order is not None for *_, order in found):
             found.sort(key=lambda each: each[-1])
         else:
-            found.sort(key=lambda each: each[0].encode("utf-8", "surrogatepass"))
+            found.sort(key=lambda each: each[0].encode("utf-8", "surrogateescape"))
         return {name: tuple(rest) for name, *rest in found}
 
     def __eq__(self, other: object) -> bool:
@@ -197,7 +197,7 @@ class Datatype(HLObject):
     def __repr__(self) -> str:
         if self._file_of.is_closed:
             return "<Closed HDF5 named type>"
-        return f'<HDF5 named type "{(self.name or "").rsplit("/", 1)[-1]}" (dtype {self.dtype.str})>'
+        return f'<HDF5 named type "{_names.last(self._name)}" (dtype {self.dtype.str})>'
 
 
 class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
@@ -211,14 +211,22 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
         if isinstance(name, _types.Reference):
             if not name:
                 raise ValueError("Invalid HDF5 object reference")
+            if name.home is not None:
+                return self._without_path(name)
             name = name.path
-        if isinstance(name, bytes):
-            name = name.decode()
+        name = _names.inner(name)
         if not isinstance(name, str):
             raise TypeError(f"Accessing a group is done with bytes or str, not {type(name)}")
         if not name:
             raise KeyError("Unable to synchronously open object (the name is empty)")
         return self._found_by(name, None, None)
+
+    def _without_path(self, ref: _types.Reference) -> Any:
+        """Return the object of a reference to which no path leads."""
+        address, node = _encode.target(ref, self)
+        if node is None:
+            raise KeyError(f"Unable to open object by token (there is none at the address {address} any more)")
+        return wrap(self._file_of, node, None)
 
     def _found_by(self, name: str, mode: str | None, locking: Any) -> Any:
         """Return the object at a path. The mode and the locking of files to which external links lead are those of this file, or as
@@ -296,14 +304,14 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
                 if (elink_mode is None and locking is None) or not isinstance(name, (str, bytes)):
                     return self[name]
                 self._file_of.check_open()
-                return self._found_by(name if isinstance(name, str) else name.decode(), elink_mode, locking)
+                return self._found_by(_names.inner(name), elink_mode, locking)
             except KeyError:
                 return default
         if getclass and not getlink:
             found = self.get(name, elink_mode=elink_mode, elink_locking=elink_locking)
             return default if found is None else type(found)
         try:
-            link = self._link(name)
+            link = self._link(_names.inner(name))
         except KeyError:
             return default
         return type(link) if getclass else link
@@ -377,8 +385,8 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             raise KeyError(f"Unable to get link info (component '{last}' not found)")
         return _link_of(*found)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter([name for name, _ in self._links()])
+    def __iter__(self) -> Iterator[Any]:
+        return iter([_names.outer(name) for name, _ in self._links()])
 
     def _links(self) -> list[tuple[str, tuple[str, Any]]]:
         """Return the names and the links, in the order in which they are shown."""
@@ -387,7 +395,7 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
         if links and all(order is not None for _, _, order in links):
             links.sort(key=lambda link: link[2])
         else:
-            links.sort(key=lambda link: link[0].encode("utf-8", "surrogatepass"))
+            links.sort(key=lambda link: link[0].encode("utf-8", "surrogateescape"))
         return [(name, link) for name, link, _ in links]
 
     def _members(self) -> Iterator[tuple[str, Any]]:
@@ -397,9 +405,9 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             if kind == "hard" and self._found is not None:
                 # The link leads to the object, so that its name need not be looked up again.
                 self._file_of.check_open()
-                yield name, wrap(self._file_of, node.object_at(target), f"{before}/{name}")
+                yield _names.outer(name), wrap(self._file_of, node.object_at(target), f"{before}/{name}")
             else:
-                yield name, self.get(name)
+                yield _names.outer(name), self.get(name)
 
     def __reversed__(self) -> Iterator[str]:
         return reversed(list(self))
@@ -413,8 +421,7 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
 
         An exception is raised if this cannot be known because of damage.
         """
-        if isinstance(name, bytes):
-            name = name.decode()
+        name = _names.inner(name)
         if isinstance(name, _types.Reference):
             return bool(name)
         if not isinstance(name, str):
@@ -446,7 +453,7 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
                 return None, None
             seen.add(target)
             member = wrap(group._file_of, group._node.object_at(target), group._path(name))
-            return func(shown, member), member if isinstance(member, Group) else None
+            return func(_names.outer(shown), member), member if isinstance(member, Group) else None
 
         return _beneath(self, visit)
 
@@ -456,7 +463,7 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
 
         def visit(group: Group, name: str, shown: str, link: tuple[str, Any]) -> tuple[Any, Group | None]:
             kind, target = link
-            answer = func(shown, _link_of(kind, target))
+            answer = func(_names.outer(shown), _link_of(kind, target))
             if answer is not None or kind != "hard" or target in seen:
                 return answer, None
             seen.add(target)
@@ -474,7 +481,7 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             return "<Closed HDF5 group>"
         if self._is_removed:
             return "<Removed HDF5 group>"
-        return f'<HDF5 group "{self._name}" ({len(self)} members)>'
+        return f'<HDF5 group "{self.name}" ({len(self)} members)>'
 
 
 class Names(KeysView[str]):
@@ -531,7 +538,7 @@ def _beneath(first: Group, visit: Callable[[Group, str, str, tuple[str, Any]], t
     """
 
     def links(group: Group) -> Iterator[tuple[str, tuple[str, Any]]]:
-        found = sorted(group._node.links(), key=lambda link: link[0].encode("utf-8", "surrogatepass"))
+        found = sorted(group._node.links(), key=lambda link: link[0].encode("utf-8", "surrogateescape"))
         return iter([(name, link) for name, link, _ in found])
 
     # A list, because groups can be nested deeper than functions of Python.

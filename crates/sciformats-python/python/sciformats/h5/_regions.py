@@ -136,6 +136,16 @@ def _check_within(blocks: list[Block], shape: tuple[int, ...]) -> None:
         raise ValueError(f"the reference is to elements outside of the dataset, whose shape is {shape}")
 
 
+def corner(ref: _types.RegionReference) -> tuple[int, ...]:
+    """Return the indices of the first selected element, of which there are as many as the dataset has dimensions; none if the
+    reference names no elements.
+    """
+    if ref.selection == "all":
+        return ()
+    blocks, _ = parse(ref.selection)
+    return blocks[0][0] if blocks else ()
+
+
 def parts(ref: _types.RegionReference, shape: tuple[int, ...]) -> list[tuple[tuple[int, ...], ...]]:
     """Return the corners of the blocks, or the points, in the form in which the Rust part writes them."""
     if ref.selection == "all":

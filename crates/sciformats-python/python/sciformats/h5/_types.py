@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sciformats._dtypes import check_shape
+from sciformats.h5 import _names
 
 Described = tuple[Any, ...]
 
@@ -16,8 +17,11 @@ Described = tuple[Any, ...]
 class Reference:
     """A reference to an object of the file. It is false if it is null."""
 
+    #: The file of a reference to an object that has no path, and the address of the object there.
+    home: tuple[Any, int] | None = None
+
     def __init__(self, path: str = "") -> None:
-        #: The path of the object.
+        #: The path of the object; ``?`` and its address if it has none.
         self.path = path
 
     def __bool__(self) -> bool:
@@ -244,7 +248,8 @@ def _dtype_of(described: Described) -> np.dtype[Any]:
     if word == "array":
         return np.dtype((dtype_of(rest[0]), tuple(rest[1])))
     if word == "enum":
-        base, members = dtype_of(rest[0]), dict(rest[1])
+        # As in h5py, a name that is not UTF-8 is bytes.
+        base, members = dtype_of(rest[0]), {_names.outer(name): value for name, value in rest[1]}
         if base.itemsize == 1 and members == {"FALSE": 0, "TRUE": 1}:
             return np.dtype("?")
         return np.dtype(base, metadata={"enum": members})
@@ -305,18 +310,20 @@ def _compound(size: int, members: list[tuple[str, int, Described]]) -> np.dtype[
     return np.dtype({"names": names, "formats": types, "offsets": offsets, "itemsize": size})
 
 
-def shaped(data: Any, described: Described, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return the array of elements from their bytes, which are not copied, or from a list of objects."""
+def shaped(data: Any, described: Described, shape: tuple[int, ...], file: Any) -> NDArray[Any]:
+    """Return the array of elements from their bytes, which are not copied, or from a list of objects. ``file`` is the address of the
+    file that contains them.
+    """
     dtype = dtype_of(described)
     check_shape(shape, dtype)
     if isinstance(data, list):
         if dtype.subdtype is not None:
             base, inner = dtype.subdtype
-            flat = np.array([_item(item, described) for item in data], dtype=base)
+            flat = np.array([_item(item, described, file) for item in data], dtype=base)
             return flat.reshape(shape + inner)
         array = np.empty(len(data), dtype=dtype)
         for i, item in enumerate(data):
-            array[i] = _item(item, described)
+            array[i] = _item(item, described, file)
         return array.reshape(shape)
     if dtype.subdtype is not None:
         base, inner = dtype.subdtype
@@ -328,12 +335,12 @@ def shaped(data: Any, described: Described, shape: tuple[int, ...]) -> NDArray[A
     return found
 
 
-def _item(item: Any, described: Described) -> Any:
+def _item(item: Any, described: Described, file: Any) -> Any:
     """Return an element as in h5py: sequences as arrays, references as objects."""
     word, *rest = described
     if word == "vlen":
         inner = rest[0]
-        items = [_item(each, inner) for each in item]
+        items = [_item(each, inner, file) for each in item]
         dtype = dtype_of(inner)
         if not dtype.hasobject:
             return np.array(items, dtype=dtype)
@@ -342,15 +349,18 @@ def _item(item: Any, described: Described) -> Any:
         return array
     if word == "reference":
         path = item.decode("utf-8", "surrogateescape")
-        if rest[0] != "region":
-            return Reference(path)
-        # The path is followed by what is selected, in which there are no spaces.
-        path, _, selection = path.rpartition(" ")
-        return RegionReference(path, selection or "none")
+        selection = ""
+        if rest[0] == "region":
+            # The path is followed by what is selected, in which there are no spaces.
+            path, _, selection = path.rpartition(" ")
+        found = RegionReference(path, selection or "none") if rest[0] == "region" else Reference(path)
+        if path[:1] == "?" and path[1:].isdecimal():
+            found.home = (file, int(path[1:]))
+        return found
     if word == "compound" and isinstance(item, tuple):
-        return tuple(_item(each, member) for each, (_, _, member) in zip(item, rest[1]))
+        return tuple(_item(each, member, file) for each, (_, _, member) in zip(item, rest[1]))
     if word == "array":
-        parts = [_item(each, rest[0]) for each in item]
+        parts = [_item(each, rest[0], file) for each in item]
         if len(rest[1]) == 1:
             return parts
         # The parts of several dimensions are one after another.

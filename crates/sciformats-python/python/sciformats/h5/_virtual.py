@@ -10,7 +10,7 @@ import numpy as np
 
 from sciformats import _index
 from sciformats.errors import NotSupported
-from sciformats.h5 import _selection
+from sciformats.h5 import _names, _selection
 
 
 def _options(key: Any, shape: tuple[int, ...]) -> _selection.Chosen:
@@ -83,7 +83,7 @@ class VirtualSource:
                     f"If a Dataset is passed as the first argument then no other arguments may be passed. You passed {extra}"
                 )
             self.path = path_or_dataset.file.filename
-            self.name = path_or_dataset.name or ""
+            self.name = path_or_dataset._name or ""
             self.shape = tuple(path_or_dataset.shape or ())
             self.dtype: np.dtype[Any] | None = path_or_dataset.dtype
             self.maxshape = path_or_dataset.maxshape
@@ -93,7 +93,7 @@ class VirtualSource:
             if shape is None:
                 raise TypeError("The shape parameter is required when specifying a source by path")
             self.path = str(path_or_dataset)
-            self.name = name
+            self.name = _names.inner(name)
             self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
             self.dtype = None if dtype is None else np.dtype(dtype)
             self.maxshape = self.shape if maxshape is None else (maxshape,) if isinstance(maxshape, int) else tuple(maxshape)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sciformats.errors import Error, NotSupported
-from sciformats.h5 import _create, _encode
+from sciformats.h5 import _create, _encode, _names
 from sciformats.h5._config import get_config
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._opened import Guarded
@@ -85,14 +85,15 @@ class GroupWriting:
     def _target(self, name: Any, what: str) -> str:
         """Return the path of a new member."""
         self._file_of.check_open()
-        if isinstance(name, bytes):
-            name = name.decode("utf-8", "surrogateescape")
+        name = _names.inner(name)
         if not isinstance(name, str):
             raise TypeError(f"a name must be str or bytes, not {type(name)}")
         path = self._path(name)
         kind, words = _REFUSALS[what]
         if self._file_of.editor is None:
             raise kind(f"{words} (no write intent on file)")
+        if name == "" and what == "dataset":
+            raise TypeError(f"{words} (no name)")
         if not path.strip("/"):
             raise (ValueError if name == "" and what in ("link", "external link") else kind)(f"{words} (no name)")
         full = "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
@@ -114,8 +115,7 @@ class GroupWriting:
             If the link leads nowhere.
         """
         self._file_of.check_open()
-        if isinstance(name, bytes):
-            name = name.decode("utf-8", "surrogateescape")
+        name = _names.inner(name)
         if not isinstance(name, str) or self._file_of.editor is None:
             return None
         *before, last = [part for part in self._path(name).split("/") if part not in ("", ".")] or [""]
@@ -209,12 +209,28 @@ class GroupWriting:
                 pass
         from sciformats.h5._dataset import Dataset
 
-        address = self._file_of.change("dataset", path, settings)
+        try:
+            address = self._file_of.change("dataset", path, settings)
+        except (KeyError, ValueError) as error:
+            self._check_groups(path, error)
+            raise
         made = Dataset(self._file_of, Guarded(self._file_of, address, path), path)
         made._cache, made._prefixes, made._outside = cache, prefixes, bool(settings["external"])
         if wanted.data is not None and wanted.data.size:
             made._write_first(wanted, settings["datatype"])
         return made
+
+    def _check_groups(self, path: str, error: Exception) -> None:
+        """Raise what h5py raises if something on the way to a new dataset is no group."""
+        from sciformats.h5._objects import Group
+
+        if self._file_of.has_link(path) is not None:
+            return
+        parts = path.strip("/").split("/")
+        for count in range(1, len(parts)):
+            found = self.get("/" + "/".join(parts[:count]))
+            if found is not None and not isinstance(found, Group):
+                raise TypeError(f"Incompatible object ({type(found).__name__}) already exists") from error
 
     def create_dataset_like(self, name: Any, other: Dataset, **options: Any) -> Dataset:
         """Create a dataset with the shape, the type and the storage of another."""
@@ -300,20 +316,27 @@ class GroupWriting:
         elif isinstance(value, SoftLink):
             path = self._target(name, "soft link")
             with refusing("soft link"):
-                self._file_of.change("soft_link", path, value.path)
+                self._file_of.change("soft_link", path, value._path)
         elif isinstance(value, ExternalLink):
             path = self._target(name, "external link")
             with refusing("external link"):
-                self._file_of.change("external_link", path, value.filename, value.path)
+                self._file_of.change("external_link", path, value.filename, value._path)
         elif isinstance(value, HardLink):
             raise TypeError("a HardLink has no target; assign the object")
         elif isinstance(value, np.dtype):
             self._commit(name, value)
         else:
-            if isinstance(name, (str, bytes)) and self._file_of.editor is not None:
-                # As in h5py, whose datasets get their name after they have been created.
-                self._target(name, "link")
-            self.create_dataset(name, data=value)
+            if not isinstance(name, (str, bytes)) or self._file_of.editor is None:
+                self.create_dataset(name, data=value)
+                return
+            # As in h5py, whose datasets get their name after they have been created.
+            path = self._target(name, "link")
+            try:
+                self.create_dataset(name, data=value)
+            except (KeyError, TypeError, ValueError) as error:
+                if isinstance(error, KeyError) or self._file_of.has_link(path) is None:
+                    raise OSError(f"Unable to create link ({error.args[0]})") from error
+                raise
 
     def _commit(self, name: Any, dtype: np.dtype[Any]) -> Datatype:
         described = _encode.describe(dtype)
@@ -325,8 +348,7 @@ class GroupWriting:
 
     def __delitem__(self, name: Any) -> None:
         self._file_of.check_open()
-        if isinstance(name, bytes):
-            name = name.decode("utf-8", "surrogateescape")
+        name = _names.inner(name)
         there = self._elsewhere(name)
         if there is not None:
             del there[0][there[1]]
@@ -345,7 +367,7 @@ class GroupWriting:
         for address in gone:
             self._file_of.removed(address)
 
-    def move(self, source: str, dest: str) -> None:
+    def move(self, source: Any, dest: Any) -> None:
         """Move or rename a link.
 
         Raises
@@ -353,6 +375,7 @@ class GroupWriting:
         ValueError
             If the link does not exist, the new name does, or it is below what is moved.
         """
+        source, dest = _names.inner(source), _names.inner(dest)
         if source == dest:
             return
         there, to = self._elsewhere(source), self._elsewhere(dest)
@@ -371,7 +394,7 @@ class GroupWriting:
         self,
         source: Any,
         dest: Any,
-        name: str | None = None,
+        name: Any = None,
         shallow: bool = False,
         expand_soft: bool = False,
         expand_external: bool = False,
@@ -388,12 +411,12 @@ class GroupWriting:
         from sciformats.h5 import _copy
         from sciformats.h5._objects import Group
 
-        if isinstance(source, str):
+        if isinstance(source, (str, bytes)):
             # As in h5py, which only opens the object to know its name.
             with refusing("copy") if name is not None or not isinstance(dest, Group) else nullcontext():
                 source = self[source]
         if isinstance(dest, Group):
-            base = name if name is not None else (source.name or "").rsplit("/", 1)[-1]
+            base = name if name is not None else _names.last(source._name)
             to: Any = dest
         else:
             to, base = self, dest

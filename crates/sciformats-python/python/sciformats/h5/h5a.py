@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sciformats.h5 import h5s, h5t
 from sciformats.h5._attributes import AttrID
-from sciformats.h5._identifiers import encoded, text
+from sciformats.h5 import _names
 
 __all__ = ["AttrID", "AttrInfo", "create", "delete", "exists", "get_info", "get_num_attrs", "iterate", "open", "rename"]
 
@@ -33,24 +33,26 @@ class AttrInfo(NamedTuple):
     data_size: int
 
 
-def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID) -> Any:
+def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, *, obj_name: bytes = b".") -> Any:
     """Create an attribute, whose elements are zero, and return its identifier."""
     import numpy as np
 
-    attributes = loc._object.attrs
+    attributes = _of(loc, obj_name).attrs
     shape = None if space.kind == h5s.NULL else space.shape
-    attributes._described(text(name), tid.described, shape, None if shape is None else np.zeros(shape, tid.dtype))
-    return AttrID(text(name), tid.described, shape, False, attributes)
+    attributes._described(_names.inner(name), tid.described, shape, None if shape is None else np.zeros(shape, tid.dtype))
+    return AttrID(_names.inner(name), tid.described, shape, False, attributes)
 
 
 def _of(loc: Any, obj_name: bytes) -> Any:
-    return loc._object if obj_name == b"." else loc._object[text(obj_name)]
+    return loc._object if obj_name in (b".", ".") else loc._object[_names.inner(obj_name)]
 
 
 def _named(of: Any, name: bytes | None, index: int | None) -> str:
+    """Return the name of an attribute, which is given, or has a place in the order of names."""
     if (name is None) == (index is None):
         raise TypeError("Exactly one of name or index must be specified")
-    return text(name) if name is not None else sorted(of.attrs, key=encoded)[index or 0]
+    found: str = _names.inner(name if name is not None else sorted(of.attrs, key=_names.encoded)[index or 0])
+    return found
 
 
 def open(loc: Any, name: bytes | None = None, index: int | None = None, *, obj_name: bytes = b".") -> Any:
@@ -61,17 +63,27 @@ def open(loc: Any, name: bytes | None = None, index: int | None = None, *, obj_n
 
 def exists(loc: Any, name: bytes, *, obj_name: bytes = b".") -> bool:
     """Return whether an object has an attribute."""
-    return text(name) in _of(loc, obj_name).attrs
+    return _names.inner(name) in _of(loc, obj_name).attrs
 
 
 def delete(loc: Any, name: bytes, *, obj_name: bytes = b".") -> None:
     """Remove an attribute."""
-    del _of(loc, obj_name).attrs[text(name)]
+    del _of(loc, obj_name).attrs[_names.inner(name)]
 
 
 def rename(loc: Any, name: bytes, new_name: bytes, *, obj_name: bytes = b".") -> None:
-    """Give an attribute another name."""
-    _of(loc, obj_name).attrs.rename(text(name), text(new_name))
+    """Give an attribute another name.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no such attribute, or another one has the new name.
+    """
+    try:
+        of = _of(loc, obj_name)
+    except KeyError as error:
+        raise RuntimeError(f"Can't synchronously rename attribute ({error.args[0]})") from None
+    of.attrs.rename(name, new_name)
 
 
 def get_num_attrs(loc: Any) -> int:
@@ -92,7 +104,7 @@ def iterate(loc: Any, func: Callable[..., Any], index: int = 0, *, info: bool = 
 
     With ``info`` it also gets what :func:`get_info` returns.
     """
-    for name in sorted(encoded(each) for each in loc._object.attrs)[index:]:
+    for name in sorted(_names.encoded(each) for each in loc._object.attrs)[index:]:
         answer = func(name, get_info(loc, name)) if info else func(name)
         if answer is not None:
             return answer

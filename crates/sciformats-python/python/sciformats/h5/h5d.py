@@ -8,7 +8,7 @@ import numpy as np
 
 from sciformats.h5 import _encode, h5s, h5t
 from sciformats.h5._dataset import DatasetID, StoreInfo
-from sciformats.h5._identifiers import text
+from sciformats.h5 import _names
 
 __all__ = ["DatasetID", "StoreInfo", "create", "open"]
 
@@ -47,7 +47,7 @@ def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, dcpl: Any
         "tracked": None,
         "time": None,
     }
-    path = group._target(text(name), "dataset")
+    path = group._target(_names.inner(name), "dataset")
     group._file_of.change("dataset", path, settings)
     return group[path].id
 
@@ -61,7 +61,7 @@ def open(loc: Any, name: bytes, dapl: Any = None) -> Any:
         If there is no such dataset.
     """
     try:
-        found = loc._object[text(name)]
+        found = loc._object[_names.inner(name)]
     except KeyError as error:
         raise KeyError(str(error.args[0]).replace("open object", "open dataset")) from None
     if not hasattr(found, "chunks"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sciformats.h5 import _dims
+from sciformats.h5 import _dims, _names
 
 
 def _of(identifier: Any) -> Any:
@@ -13,7 +13,7 @@ def _of(identifier: Any) -> Any:
 
 def set_scale(dset: Any, dimname: bytes = b"") -> None:
     """Make a dataset a scale."""
-    _dims.make_scale(_of(dset), dimname.decode())
+    _dims.make_scale(_of(dset), dimname)
 
 
 def is_scale(dset: Any) -> bool:
@@ -24,7 +24,7 @@ def is_scale(dset: Any) -> bool:
 def get_scale_name(dset: Any) -> bytes:
     """Return the name of a scale."""
     name = _of(dset).attrs["NAME"]
-    return name if isinstance(name, bytes) else str(name).encode()
+    return name if isinstance(name, bytes) else _names.encoded(str(name))
 
 
 def attach_scale(dset: Any, dscale: Any, idx: int) -> None:
@@ -49,13 +49,12 @@ def get_num_scales(dset: Any, dim: int) -> int:
 
 def set_label(dset: Any, idx: int, label: bytes) -> None:
     """Set the label of a dimension."""
-    _of(dset).dims[idx].label = label.decode()
+    _of(dset).dims[idx].label = label
 
 
 def get_label(dset: Any, idx: int) -> bytes:
     """Return the label of a dimension."""
-    found: str = _of(dset).dims[idx].label
-    return found.encode()
+    return _names.encoded(_names.inner(_of(dset).dims[idx].label))
 
 
 def iterate(dset: Any, dim: int, func: Any, startidx: int = 0) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sciformats.h5._identifiers import GroupID, text
+from sciformats.h5 import _names
+from sciformats.h5._identifiers import GroupID
 
 __all__ = ["GroupID", "GroupStat", "create", "get_objinfo", "iterate", "open"]
 
@@ -35,7 +36,7 @@ def open(loc: Any, name: bytes) -> GroupID:
         If there is no such group.
     """
     try:
-        found = loc._object[text(name)]
+        found = loc._object[_names.inner(name)]
     except KeyError as error:
         raise ValueError(str(error.args[0]).replace("open object", "open group")) from None
     if not isinstance(found.id, GroupID):
@@ -45,7 +46,7 @@ def open(loc: Any, name: bytes) -> GroupID:
 
 def create(loc: Any, name: bytes, lcpl: Any = None, gcpl: Any = None) -> GroupID:
     """Create a group, and return its identifier. ``gcpl`` is a property list of :mod:`sciformats.h5.h5p`."""
-    found: GroupID = loc._object.create_group(text(name), None if gcpl is None else gcpl.track_order).id
+    found: GroupID = loc._object.create_group(_names.inner(name), None if gcpl is None else gcpl.track_order).id
     return found
 
 
@@ -65,7 +66,7 @@ def get_objinfo(obj: Any, name: bytes = b".", follow_link: bool = True) -> Group
     from sciformats.h5._links import SoftLink
 
     if not follow_link and name != b".":
-        link = obj._object._link(text(name))
+        link = obj._object._link(_names.inner(name))
         if isinstance(link, SoftLink):
             return GroupStat(0, 0, 0, LINK, 0, len(link.path.encode("utf-8", "surrogateescape")) + 1)
     found = h5o.get_info(obj, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sciformats.h5._identifiers import encoded, text
+from sciformats.h5 import _names
 
 __all__ = ["ObjInfo", "copy", "exists_by_name", "get_comment", "get_info", "link", "open", "visit"]
 
@@ -47,7 +47,7 @@ class ObjInfo(NamedTuple):
 
 
 def _at(loc: Any, name: bytes | None) -> Any:
-    return loc._object if name in (None, b".") else loc._object[text(name or b"")]
+    return loc._object if name in (None, b".") else loc._object[_names.inner(name or b"")]
 
 
 def open(loc: Any, name: bytes, lapl: Any = None) -> Any:
@@ -57,7 +57,7 @@ def open(loc: Any, name: bytes, lapl: Any = None) -> Any:
 
 def exists_by_name(loc: Any, name: bytes, lapl: Any = None) -> bool:
     """Return whether a name leads to an object."""
-    return loc._object.get(text(name)) is not None
+    return loc._object.get(_names.inner(name)) is not None
 
 
 def get_info(loc: Any, name: bytes | None = None, index: int | None = None, obj_name: bytes = b".", lapl: Any = None) -> ObjInfo:
@@ -89,19 +89,19 @@ def get_info(loc: Any, name: bytes | None = None, index: int | None = None, obj_
 
 def link(obj: Any, loc: Any, name: bytes, lcpl: Any = None, lapl: Any = None) -> None:
     """Make a hard link to an object."""
-    loc._object[text(name)] = obj._object
+    loc._object[_names.inner(name)] = obj._object
 
 
 def copy(src_loc: Any, src_name: bytes, dst_loc: Any, dst_name: bytes, copypl: Any = None, lcpl: Any = None) -> None:
     """Copy an object with everything below it."""
     if copypl is not None:
         raise NotImplementedError("property lists for copies are not supported; Group.copy has their settings as keywords")
-    dst_loc._object.copy(_at(src_loc, src_name), dst_loc._object, text(dst_name))
+    dst_loc._object.copy(_at(src_loc, src_name), dst_loc._object, _names.inner(dst_name))
 
 
 def get_comment(loc: Any, comment: bytes, *, obj_name: bytes = b".", lapl: Any = None) -> bytes:
     """Return the comment of an object, which ``comment`` names."""
-    return encoded(_at(open(loc, obj_name), comment)._node.info()[1] or "")
+    return _names.encoded(_at(open(loc, obj_name), comment)._node.info()[1] or "")
 
 
 def visit(loc: Any, func: Callable[..., Any], *, idx_type: int = 0, order: int = 0, obj_name: bytes = b".", lapl: Any = None, info: bool = False) -> Any:
@@ -111,7 +111,7 @@ def visit(loc: Any, func: Callable[..., Any], *, idx_type: int = 0, order: int =
     """
 
     def call(name: str, found: Any) -> Any:
-        return func(encoded(name), get_info(start, encoded(name))) if info else func(encoded(name))
+        return func(_names.encoded(name), get_info(start, _names.encoded(name))) if info else func(_names.encoded(name))
 
     start = open(loc, obj_name)
     return start._object.visititems(call)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sciformats.h5 import _encode, _types
-from sciformats.h5._identifiers import encoded, text
+from sciformats.h5 import _names
 from sciformats.h5._types import (
     check_dtype,
     check_enum_dtype,
@@ -120,7 +120,7 @@ class TypeID:
     def name(self) -> bytes | None:
         """The path of a type that is an object of a file."""
         path = None if self._named is None else self._named.name
-        return None if path is None else encoded(path)
+        return None if path is None else _names.encoded(path)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -179,9 +179,9 @@ class TypeID:
             If the name exists already.
         """
         group = loc._object
-        if text(name) in group:
+        if _names.inner(name) in group:
             raise KeyError("Unable to commit datatype synchronously (name already exists)")
-        group._file_of.change("datatype", group._target(text(name), "datatype"), self.described)
+        group._file_of.change("datatype", group._target(_names.inner(name), "datatype"), self.described)
         self._committed = True
 
     def close(self) -> None:
@@ -208,7 +208,7 @@ class TypeID:
     def get_tag(self) -> bytes:
         """Return the description of opaque bytes."""
         tag: str = self.described[2]
-        return tag.encode()
+        return _names.encoded(tag)
 
     def committed(self) -> bool:
         """Return whether it is an object of the file."""
@@ -324,7 +324,7 @@ class TypeCompositeID(TypeID):
 
     def get_member_name(self, index: int) -> bytes:
         """Return the name of a member."""
-        return encoded(self._members()[index][0])
+        return _names.encoded(self._members()[index][0])
 
     def get_member_index(self, name: bytes) -> int:
         """Return the place of a member.
@@ -335,9 +335,9 @@ class TypeCompositeID(TypeID):
             If there is none of this name.
         """
         names = [each[0] for each in self._members()]
-        if text(name) not in names:
-            raise RuntimeError(f"there is no member {text(name)!r}")
-        return names.index(text(name))
+        if _names.inner(name) not in names:
+            raise RuntimeError(f"there is no member {_names.inner(name)!r}")
+        return names.index(_names.inner(name))
 
 
 class TypeEnumID(TypeCompositeID):
@@ -346,7 +346,7 @@ class TypeEnumID(TypeCompositeID):
     def enum_insert(self, name: bytes, value: int) -> None:
         """Add a name."""
         word, base, members = self.described
-        self.described = (word, base, [*members, (text(name), int(value))])
+        self.described = (word, base, [*members, (_names.inner(name), int(value))])
 
     def get_member_value(self, index: int) -> int:
         """Return the value of a name."""
@@ -363,7 +363,7 @@ class TypeEnumID(TypeCompositeID):
         found = next((name for name, each in self._members() if each == value), None)
         if found is None:
             raise TypeError(f"the value {value} has no name")
-        return encoded(found)
+        return _names.encoded(found)
 
     def enum_valueof(self, name: bytes) -> int:
         """Return the value of a name.
@@ -373,7 +373,7 @@ class TypeEnumID(TypeCompositeID):
         TypeError
             If there is no such name.
         """
-        found = next((each for known, each in self._members() if known == text(name)), None)
+        found = next((each for known, each in self._members() if known == _names.inner(name)), None)
         if found is None:
             raise TypeError("Valueof query failed (string doesn't exist in the enumeration type)")
         return int(found)
@@ -424,11 +424,11 @@ class TypeCompoundID(TypeCompositeID):
         """
         word, size, members = self.described
         end = offset + field.get_size()
-        if any(known == text(name) for known, *_ in members):
-            raise ValueError(f"there is a member {text(name)!r} already")
+        if any(known == _names.inner(name) for known, *_ in members):
+            raise ValueError(f"there is a member {_names.inner(name)!r} already")
         if offset < 0 or end > size or any(offset < at + of(each).get_size() and at < end for _, at, each in members):
-            raise ValueError(f"the member {text(name)!r} has no room of its own in {size} bytes")
-        self.described = (word, size, [*members, (text(name), int(offset), field.described)])
+            raise ValueError(f"the member {_names.inner(name)!r} has no room of its own in {size} bytes")
+        self.described = (word, size, [*members, (_names.inner(name), int(offset), field.described)])
 
     def get_member_class(self, index: int) -> int:
         """Return the class of a member."""
@@ -530,9 +530,9 @@ def open(group: Any, name: bytes, tapl: Any = None) -> TypeID:
     TypeError
         If the object is something else.
     """
-    found = group._object[text(name)].id
+    found = group._object[_names.inner(name)].id
     if not isinstance(found, TypeID):
-        raise TypeError(f"{text(name)} is not a datatype")
+        raise TypeError(f"{_names.inner(name)} is not a datatype")
     return found
 
 

@@ -38,7 +38,7 @@ pub(super) fn element(of: &Datatype) -> ElementType {
                     [] => one,
                     shape => ElementType::Array { element: Box::new(one), shape: shape.into() },
                 };
-                (Name::from(field.name.as_str()), all)
+                (Name::of_utf8(&field.name), all)
             };
             ElementType::Compound(fields.iter().map(field).collect())
         }

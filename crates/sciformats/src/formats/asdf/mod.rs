@@ -3,7 +3,8 @@
 //!
 //! A node that several aliases lead to is one object. The items of a sequence are named `0`, `1`, …. In a
 //! key, `~0` stands for `~` and `~1` for `/`; the empty key is named `~2`, because a path has no empty names.
-//! Keys that are not strings are named by their value: `1`, `true`.
+//! Keys that are not strings are named by their value: `1`, `true`. Keys are UTF-8: one such as `caf\xe9` is how a name with another
+//! byte is written ([`Name::of_utf8`]).
 
 mod canonical;
 mod inspect;
@@ -80,7 +81,7 @@ fn member(name: impl Into<Name>, node: NodeId) -> Member {
 
 /// Returns a key as the name of a member.
 fn escaped(key: &str) -> Name {
-    Name::from(asdf_core::yaml::path::escaped(key))
+    Name::of_utf8(&asdf_core::yaml::path::escaped(key))
 }
 
 impl Adapter {

@@ -30,7 +30,7 @@ pub(super) fn element(of: &DType) -> ElementType {
             }
         }
         DType::Record { fields, .. } => ElementType::Compound(
-            fields.iter().map(|field| (Name::from(field.name.as_str()), element(&field.dtype))).collect(),
+            fields.iter().map(|field| (Name::of_utf8(&field.name), element(&field.dtype))).collect(),
         ),
         DType::Array { item, shape } => ElementType::Array {
             element: Box::new(element(item)),
