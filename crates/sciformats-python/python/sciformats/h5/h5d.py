@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 
-from sciformats.h5 import _encode, h5s, h5t
+from sciformats.errors import NotSupported
+from sciformats.h5 import _encode, _names, _writing, h5s, h5t
 from sciformats.h5._dataset import DatasetID, StoreInfo
-from sciformats.h5 import _names
 
 __all__ = ["DatasetID", "StoreInfo", "create", "open"]
 
@@ -28,6 +29,7 @@ def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, dcpl: Any
     """Create a dataset, and return its identifier. ``dcpl`` is a property list of :mod:`sciformats.h5.h5p`."""
     layout, chunks, filters, fill, fill_time = (None, None, [], None, None) if dcpl is None else dcpl.settings()
     group = loc._object
+    mappings = [] if dcpl is None else dcpl.mappings
     if fill is not None:
         fill = _encode.element(np.asarray(fill, tid.dtype), tid.described, group)
     settings = {
@@ -35,14 +37,14 @@ def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, dcpl: Any
         "shape": list(space.shape) if space.kind == h5s.SIMPLE else None,
         "null": space.kind == h5s.NULL,
         "maximum": None if space.maximum is None else list(space.maximum),
-        "layout": "chunked" if chunks is not None else _LAYOUTS.get(layout, "chosen"),
+        "layout": "chunked" if chunks is not None else _LAYOUTS.get(layout, "virtual" if mappings else "chosen"),
         "chunks": None if chunks is None else list(chunks),
         "filters": filters,
         "fill": fill,
         "undefined": False,
         "fill_time": fill_time,
         "external": [],
-        "mappings": [],
+        "mappings": mappings,
         "committed": None,
         "tracked": None,
         "time": None,
@@ -68,4 +70,9 @@ def open(loc: Any, name: bytes, dapl: Any = None) -> Any:
         raise KeyError("Unable to synchronously open dataset (not a dataset)")
     if dapl is not None and dapl.cache is not None:
         found._cache = dapl.cache
+    if dapl is not None and any(dapl.prefixes):
+        given = dict(zip(("efile_prefix", "virtual_prefix"), map(os.fsdecode, dapl.prefixes)))
+        found._prefixes = _writing._prefixes(given, found._file_of, [name for name, _, _ in found.external or ()])
+        if found._prefixes[1] and found.is_virtual:
+            raise NotSupported("a prefix is not supported: sources are found beside the file of the virtual dataset")
     return found.id

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 
+from sciformats.h5 import _names, _virtual
 from sciformats.h5._open import RELEASES
 
 #: The order of creation is kept.
@@ -126,6 +128,24 @@ class PropDCID:
         self._filters: list[tuple[int, list[int]]] = []
         self._fill: Any = None
         self._fill_time: int | None = None
+        self._parts: list[tuple[str, str, list[int], Any, Any]] = []
+
+    def set_virtual(self, vspace: Any, src_file_name: bytes, src_dset_name: bytes, src_space: Any) -> None:
+        """Add a part of a virtual dataset: the selected elements of ``vspace`` are those of a dataset that ``src_space`` selects."""
+        counts = vspace.get_select_npoints(), src_space.get_select_npoints()
+        if counts[0] != counts[1]:
+            raise ValueError(f"the dataspaces select different numbers of elements, {counts[0]} and {counts[1]}")
+        names = os.fsdecode(src_file_name), _names.inner(src_dset_name)
+        # As in the C library, the source may be smaller than what is selected of it.
+        _, last = src_space.get_select_bounds() or ((), ())
+        extent = [max(n, end + 1) for n, end in zip(src_space.shape, last)] or list(src_space.shape)
+        for source, target in _virtual._pairs(src_space._grid(), vspace._grid()):
+            self._parts.append((*names, extent, source, target))
+
+    @property
+    def mappings(self) -> list[tuple[str, str, list[int], Any, Any]]:
+        """The parts of a virtual dataset, in the form of the Rust part."""
+        return self._parts
 
     def set_chunk(self, dims: tuple[int, ...]) -> None:
         """Set the shape of a chunk."""
@@ -200,6 +220,10 @@ class PropFAID:
         """Set whether the file is locked, and whether it may be used where locks do not exist."""
         self._locking = (bool(use_file_locking), bool(ignore_when_disabled))
 
+    def get_file_locking(self) -> tuple[bool, bool]:
+        """Return whether the file is locked, and whether it may be used where locks do not exist."""
+        return (True, True) if self._locking is None else self._locking
+
     def set_fclose_degree(self, close_degree: int) -> None:
         """Accept what happens to objects when their file is closed: here they are always closed with it."""
 
@@ -228,6 +252,24 @@ class PropDAID:
 
     def __init__(self) -> None:
         self.cache: tuple[int, int, float] | None = None
+        #: The folders in which external files, and the files of virtual datasets, are looked for.
+        self.prefixes: list[bytes] = [b"", b""]
+
+    def set_efile_prefix(self, prefix: bytes) -> None:
+        """Set the folder in which external files are looked for."""
+        self.prefixes[0] = bytes(prefix)
+
+    def get_efile_prefix(self) -> bytes:
+        """Return the folder in which external files are looked for."""
+        return self.prefixes[0]
+
+    def set_virtual_prefix(self, prefix: bytes) -> None:
+        """Set the folder in which the files of virtual datasets are looked for."""
+        self.prefixes[1] = bytes(prefix)
+
+    def get_virtual_prefix(self) -> bytes:
+        """Return the folder in which the files of virtual datasets are looked for."""
+        return self.prefixes[1]
 
     def set_chunk_cache(self, nslots: int, nbytes: int, w0: float) -> None:
         """Set the parameters of the cache of chunks."""

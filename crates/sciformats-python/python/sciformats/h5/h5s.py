@@ -173,6 +173,30 @@ class SpaceID:
             regular = (first, ones, ones, tuple(b - a + 1 for a, b in zip(first, last)))
         self._set(SEL_HYPERSLABS if blocks else SEL_NONE, blocks=blocks, regular=regular)
 
+    def combine_select(self, space2: SpaceID, op: int) -> SpaceID:
+        """Return a dataspace in which the selection is that of this one, combined with that of another of the same shape."""
+        made = self.copy()
+        made.modify_select(space2, op)
+        return made
+
+    def modify_select(self, space2: SpaceID, op: int) -> None:
+        """Combine the selection with that of another dataspace of the same shape.
+
+        Raises
+        ------
+        ValueError
+            If the shapes differ.
+        """
+        if space2.shape != self.shape:
+            raise ValueError(f"a dataspace of shape {self.shape} cannot be combined with one of shape {space2.shape}")
+        self._combine(space2, op)
+
+    def select_copy(self, space2: SpaceID) -> None:
+        """Take the selection of another dataspace of the same rank."""
+        if len(space2.shape) != len(self.shape):
+            raise ValueError(f"a dataspace of {len(self.shape)} dimensions cannot have a selection in {len(space2.shape)}")
+        self._take(space2)
+
     def mask(self) -> NDArray[np.bool_]:
         """Return which elements are selected."""
         if math.prod(self.shape) > _MOST:
@@ -311,6 +335,21 @@ class SpaceID:
 
         # It is only asked which elements it selects.
         return RegionReference("/", self.selection)
+
+    def _grid(self) -> list[list[_index.Range]]:
+        """Return the ranges of each dimension.
+
+        Raises
+        ------
+        NotImplementedError
+            If the selection is not all combinations of some ranges.
+        """
+        if self._kind == SEL_ALL:
+            return [[(0, n, 1)] for n in self.shape]
+        found = self._ranges or (None if self._kind == SEL_POINTS else _regions._grid(self._blocks or []))
+        if found is None:
+            raise NotImplementedError("a part of a virtual dataset is all elements, or one hyperslab")
+        return found
 
     def _key(self) -> Any:
         """Return the selected elements as a key for arrays of this shape."""
