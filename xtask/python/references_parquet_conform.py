@@ -123,10 +123,16 @@ def nested(folder):
         assert sorted(root.array_keys()) == sorted(wanted), f"{name}: {sorted(root.array_keys())}"
         for array, values in wanted.items():
             found = root[array][...]
-            if array != "numbers":
-                assert found.dtype.names == ("a", "in.p.x", "in.p.y", "in.s", "b"), f"{name}: {found.dtype}"
-            assert found.tobytes() == values.tobytes(), f"{name}: {array} has other values"
             assert found.shape == values.shape, f"{name}: {array} has another shape"
+            if array == "numbers":
+                assert numpy.array_equal(found, values), f"{name}: {found}"
+                continue
+            assert found.dtype.names == ("a", "in.p.x", "in.p.y", "in.s", "b"), f"{name}: {found.dtype}"
+            for field in found.dtype.names:
+                of = values
+                for part in field.split("."):
+                    of = of[part]
+                assert numpy.array_equal(found[field], of), f"{name}: {field} of {array} has other values: {found[field]}"
 
 
 if __name__ == "__main__":
