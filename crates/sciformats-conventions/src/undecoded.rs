@@ -4,7 +4,6 @@
 //! Fields of records are read side by side: a piece of the records that stays in the cache of a processor is
 //! read, the bytes of the requested fields are copied out of it, and the next piece takes its place.
 
-use std::slice::ChunksExact;
 use std::sync::Arc;
 
 use sciformats::{ElementType, Error, Range, Result, Slab};
@@ -237,16 +236,16 @@ impl Layout {
         let file = records.node().file();
         let rows = place(count).ok_or_else(too_many)?;
         let mut wanted = 0u64;
-        let mut taken = Vec::new();
+        let mut columns = Vec::new();
         for of in places {
             let size = rows.checked_mul(of.size).ok_or_else(too_many)?;
             wanted = wanted.checked_add(size as u64).ok_or_else(too_many)?;
             file.limits().memory("bytes of the columns to read", wanted)?;
-            taken.push(Taken::new(of.size, rows)?);
+            columns.push(sciformats_core::storage::zeroed::<u8>(size)?);
         }
+        let mut left: Vec<&mut [u8]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
         let mut raw = Buffer::default();
-        let row = self.row.max(1);
-        let near = (NEAR / row).max(1).saturating_mul(row); // a bound
+        let near = (NEAR / self.row.max(1)).max(1).saturating_mul(self.row.max(1)); // a bound
         let mut at = first;
         let end = first.checked_add(count).ok_or_else(too_many)?;
         while at < end {
@@ -254,19 +253,11 @@ impl Layout {
             let slab = Slab::new(&[records.rows()], [Range::new(at, next - at)])?;
             self.fill(records, &slab, &mut raw)?;
             for part in raw.chunks(near) {
-                for (of, taken) in places.iter().zip(&mut taken) {
-                    taken.take(part.chunks_exact(row), of)?;
+                for (of, left) in places.iter().zip(&mut left) {
+                    pick(part, self.row, of, left)?;
                 }
             }
             at = next;
-        }
-        let mut columns = Vec::new();
-        for (of, taken) in places.iter().zip(taken) {
-            let bytes = taken.bytes();
-            if Some(bytes.len()) != rows.checked_mul(of.size) {
-                return Err(Error::usage("canonical bytes", "are not those of the records"));
-            }
-            columns.push(bytes);
         }
         for (of, column) in places.iter().zip(&mut columns) {
             if let Form::Reversed(_, width) = of.form {
@@ -328,73 +319,37 @@ impl Place {
     }
 }
 
-/// Returns an empty vector with room for so many elements.
-fn with_room<T>(len: usize) -> Result<Vec<T>> {
-    let mut elements = Vec::new();
-    let reserved = elements.try_reserve_exact(len);
-    reserved.map_err(|_| Error::io("allocate", std::io::ErrorKind::OutOfMemory.into()))?;
-    Ok(elements)
-}
-
-/// A field of records, taken out of them. If its size is known to the compiler, a copy is one instruction.
-enum Taken {
-    One(Vec<[u8; 1]>),
-    Two(Vec<[u8; 2]>),
-    Four(Vec<[u8; 4]>),
-    Eight(Vec<[u8; 8]>),
-    Sixteen(Vec<[u8; 16]>),
-    Any(Vec<u8>),
-}
-
-impl Taken {
-    /// Starts without records, with room for all.
-    fn new(size: usize, rows: usize) -> Result<Self> {
-        Ok(match size {
-            1 => Self::One(with_room(rows)?),
-            2 => Self::Two(with_room(rows)?),
-            4 => Self::Four(with_room(rows)?),
-            8 => Self::Eight(with_room(rows)?),
-            16 => Self::Sixteen(with_room(rows)?),
-            size => Self::Any(with_room(rows.checked_mul(size).ok_or_else(too_many)?)?),
-        })
-    }
-
-    /// Appends the field of some records.
-    fn take(&mut self, records: ChunksExact<'_, u8>, of: &Place) -> Result<()> {
-        fn each<const N: usize>(
-            to: &mut Vec<[u8; N]>,
-            records: ChunksExact<'_, u8>,
-            offset: usize,
-        ) -> Option<()> {
-            // All records have one size, so that the field is in all of them or in none.
-            records.clone().next().map_or(Some(&[0; N]), |record| record.get(offset..)?.first_chunk())?;
-            let part = |record: &[u8]| record.get(offset..).and_then(<[u8]>::first_chunk).copied();
-            to.extend(records.map(|record| part(record).unwrap_or([0; N])));
-            Some(())
+/// Copies a field of all records to the beginning of `left`, of which the rest remains.
+fn pick(raw: &[u8], row: usize, of: &Place, left: &mut &mut [u8]) -> Result<()> {
+    let rows = raw.len().checked_div(row).unwrap_or_default();
+    let room = rows.checked_mul(of.size).ok_or_else(too_many)?;
+    let (into, rest) = std::mem::take(left)
+        .split_at_mut_checked(room)
+        .ok_or_else(|| Error::usage("canonical bytes", "are not those of the records"))?;
+    *left = rest;
+    // If the size is known to the compiler, a copy is one instruction.
+    match of.size {
+        1 => parts::<1>(raw, row, of.offset, into),
+        2 => parts::<2>(raw, row, of.offset, into),
+        4 => parts::<4>(raw, row, of.offset, into),
+        8 => parts::<8>(raw, row, of.offset, into),
+        16 => parts::<16>(raw, row, of.offset, into),
+        size => {
+            for (record, out) in raw.chunks_exact(row.max(1)).zip(into.chunks_exact_mut(size.max(1))) {
+                if let Some(part) = record.get(of.offset..).and_then(|rest| rest.get(..size)) {
+                    out.copy_from_slice(part);
+                }
+            }
         }
-        let taken = match self {
-            Self::One(to) => each(to, records, of.offset),
-            Self::Two(to) => each(to, records, of.offset),
-            Self::Four(to) => each(to, records, of.offset),
-            Self::Eight(to) => each(to, records, of.offset),
-            Self::Sixteen(to) => each(to, records, of.offset),
-            Self::Any(to) => records.into_iter().try_for_each(|record| {
-                to.extend_from_slice(record.get(of.offset..)?.get(..of.size)?);
-                Some(())
-            }),
-        };
-        taken.ok_or_else(|| Error::internal("a field is not inside of its record"))
     }
+    Ok(())
+}
 
-    /// Returns the bytes of all records.
-    fn bytes(self) -> Vec<u8> {
-        match self {
-            Self::One(all) => all.into_flattened(),
-            Self::Two(all) => all.into_flattened(),
-            Self::Four(all) => all.into_flattened(),
-            Self::Eight(all) => all.into_flattened(),
-            Self::Sixteen(all) => all.into_flattened(),
-            Self::Any(all) => all,
+fn parts<const N: usize>(raw: &[u8], row: usize, offset: usize, into: &mut [u8]) {
+    let (into, _) = into.as_chunks_mut::<N>();
+    for (record, out) in raw.chunks_exact(row.max(1)).zip(into) {
+        if let Some(part) = record.get(offset..).and_then(<[u8]>::first_chunk::<N>) {
+            *out = *part;
         }
     }
 }
@@ -537,21 +492,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_of_any_size_are_taken() {
+    fn fields_of_any_size_are_picked() {
         let raw = [1u8, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-        let taken = |offset, size| {
-            let of = Place { offset, size, form: Form::Canonical(ElementType::Opaque(0)) };
-            let mut taken = Taken::new(size, 2)?;
-            for part in raw.chunks(5) {
-                taken.take(part.chunks_exact(5), &of)?;
-            }
-            Ok::<_, Error>(taken.bytes())
-        };
-        assert_eq!(taken(1, 3).unwrap(), [2, 3, 4, 7, 8, 9]);
-        assert_eq!(taken(4, 1).unwrap(), [5, 10]);
-        assert_eq!(taken(3, 2).unwrap(), [4, 5, 9, 10]);
-        for size in [1, 2, 3, 4, 8, 16] {
-            assert!(taken(5, size).is_err(), "{size}");
-        }
+        let mut out = [0; 6];
+        let mut left = out.as_mut_slice();
+        let of = |offset, size| Place { offset, size, form: Form::Canonical(ElementType::Opaque(0)) };
+        pick(&raw, 5, &of(1, 3), &mut left).unwrap();
+        assert!(left.is_empty());
+        assert_eq!(out, [2, 3, 4, 7, 8, 9]);
+        let mut out = [0; 2];
+        pick(&raw, 5, &of(4, 1), &mut out.as_mut_slice()).unwrap();
+        assert_eq!(out, [5, 10]);
+        assert!(pick(&raw, 5, &of(0, 2), &mut [0; 3].as_mut_slice()).is_err());
     }
 }
