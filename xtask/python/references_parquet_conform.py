@@ -18,6 +18,7 @@ import fsspec
 import h5py
 import numpy
 import pandas
+import zarr
 from fsspec.implementations.reference import LazyReferenceMapper
 
 from checks import check
@@ -98,6 +99,42 @@ def many(folder):
         assert not fs.exists(f"x/{at}"), at
 
 
+def nested(folder):
+    """Records in records: zarr-python has their fields beside the others, and the other arrays, whatever form the references have."""
+    path = os.path.join(folder, "nested.h5")
+    inner = numpy.dtype([("x", "<f8"), ("y", "<i2")])
+    kind = numpy.dtype([("a", "<i4"), ("in", [("p", inner), ("s", "S3")]), ("b", "u1")])
+    values = numpy.frombuffer(numpy.random.default_rng(3).bytes(kind.itemsize * 10), kind).copy()
+    values["in"]["p"]["x"], values["in"]["s"] = numpy.arange(10) / 4, b"ab"
+    with h5py.File(path, "w") as file:
+        file["plain"] = values
+        file.create_dataset("zipped", data=values, chunks=(4,), compression="gzip")
+        part = file.create_dataset("part", (10,), kind, chunks=(5,))
+        part[:5] = values[:5]
+        file.create_dataset("filled", (3,), kind, chunks=(3,), fillvalue=values[7])
+        file["one"], file["numbers"] = values[3], numpy.arange(4)
+        wanted = {name: file[name][()] for name in file}
+    for name in ["nested.json", "nested.parquet"]:
+        out = os.path.join(folder, name)
+        assert run(path, out), "no references were written"
+        options = {"asynchronous": True, "auto_mkdir": False}
+        fs = fsspec.filesystem("reference", fo=out, remote_protocol="file", asynchronous=True, remote_options=options, skip_instance_cache=True)
+        root = zarr.open_group(zarr.storage.FsspecStore(fs, read_only=True), mode="r", zarr_format=2)
+        assert sorted(root.array_keys()) == sorted(wanted), f"{name}: {sorted(root.array_keys())}"
+        for array, values in wanted.items():
+            found = root[array][...]
+            assert found.shape == values.shape, f"{name}: {array} has another shape"
+            if array == "numbers":
+                assert numpy.array_equal(found, values), f"{name}: {found}"
+                continue
+            assert found.dtype.names == ("a", "in.p.x", "in.p.y", "in.s", "b"), f"{name}: {found.dtype}"
+            for field in found.dtype.names:
+                of = values
+                for part in field.split("."):
+                    of = of[part]
+                assert numpy.array_equal(found[field], of), f"{name}: {field} of {array} has other values: {found[field]}"
+
+
 if __name__ == "__main__":
     print(json.dumps({"peer": f"fastparquet {version('fastparquet')}"}))
     with tempfile.TemporaryDirectory(dir=sys.argv[2]) as folder:
@@ -107,3 +144,4 @@ if __name__ == "__main__":
                 shutil.rmtree(old) if os.path.isdir(old) else os.remove(old)
             check(case.replace("json ", "parquet ", 1), lambda: compare(path, folder))
         check("parquet tables: three, with a hole", lambda: many(folder))
+        check("parquet records in records", lambda: nested(folder))

@@ -95,6 +95,11 @@ def rows_of(table, ordered):
         if type(value) is datetime.date:
             # A day is its first moment for the program.
             value = datetime.datetime.combine(value, datetime.time())
+        if isinstance(value, pyarrow.MonthDayNano):
+            # A span is a number of nanoseconds for the program.
+            value = datetime.timedelta(days=value.days + 30 * value.months, microseconds=value.nanoseconds / 1000)
+        if isinstance(value, decimal.Decimal):
+            value = float(value)
         value = tables_files.plain(value)
         if isinstance(value, float):
             return float(f"{value:.9g}") + 0.0  # one zero

@@ -3,31 +3,40 @@
 Both programs have to give the same rows, so nothing is asked for which the document names a difference.
 """
 
+import decimal
 import random
 import re
 
 import numpy
 import pyarrow
 
-#: What stands for each kind of expression, which may contain others: `INT`, `NUM`, `TEXT`, `DATE` and `COND`. `[a b]` is one of
-#: several words, a small letter with a dot before it is a column, and `#` is a small number.
+#: What stands for each kind of expression, which may contain others: `INT`, `NUM`, `TEXT`, `DATE`, `DEC` (a decimal), `TOD` (a time of
+#: day), `SPAN` and `COND`. `[a b]` is one of several words, a small letter with a dot before it is a column, and `#` is a small number.
 FORMS = {
     "INT": [
         "(INT + INT)", "(INT - INT)", "(INT * INT)", "(-[.i .k])", "abs(INT)", "(INT % [3 7 -4])", "length(TEXT)", "sign(INT)", "round(INT, [-1 -2 0 1])",
         "coalesce([.i .k .u], INT)", "nullif(INT, INT)", "greatest(INT, INT)", "least(INT, INT)", "CAST(COND AS INTEGER)", "CASE WHEN COND THEN INT ELSE INT END",
-        "CASE [.i .k .u] WHEN [1 2 3] THEN INT WHEN 5 THEN INT END", "CAST(floor(NUM) AS BIGINT)",
+        "CASE [.i .k .u] WHEN [1 2 3] THEN INT WHEN 5 THEN INT END", "CAST(floor(NUM) AS BIGINT)", "CAST(DEC AS BIGINT)", "[hour minute](TOD)",
     ],
     "NUM": [
         "(NUM + .x)", "(NUM - .x)", "(.x * INT)", "floor(NUM)", "ceil(NUM)", "abs(NUM)", "round(.x, [0 1])", "sqrt(abs(.x))", "CAST(INT AS DOUBLE)", "power(.x, 2)",
-        "coalesce(NUM, .x)", "greatest(.x, NUM)", "CASE WHEN COND THEN .x ELSE NUM END",
+        "coalesce(NUM, .x)", "greatest(.x, NUM)", "CASE WHEN COND THEN .x ELSE NUM END", "CAST(DEC AS DOUBLE)", "(DEC / [.e .g 4])", "(DEC * .x)", "epoch(TOD)",
     ],
     "TEXT": [
         "upper(TEXT)", "lower(TEXT)", "(TEXT || TEXT)", "substr(TEXT, [1 2 3], [1 2 9])", "replace(TEXT, 'a', 'o')", "trim(TEXT)", "coalesce([.s .w], TEXT)",
-        "CAST([.i .k .u] AS VARCHAR)", "substring(TEXT FROM 2)", "CASE WHEN COND THEN TEXT END",
+        "CAST([.i .k .u] AS VARCHAR)", "substring(TEXT FROM 2)", "CASE WHEN COND THEN TEXT END", "CAST([.e .g .h .j] AS VARCHAR)",
     ],
     "DATE": ["date_trunc('[second minute hour day month year]', .t)", "coalesce(.t, DATE)"],
+    "DEC": [
+        "(DEC + DEC)", "(DEC - DEC)", "(DEC * [2 -3 10])", "(.e * .g)", "(-[.e .g])", "abs(DEC)", "(DEC + INT)", "(DEC + [0.5 12.125])", "([.e .g] % [.e 7 0.75])", "round(DEC, [-1 0 1])", "[ceil floor](DEC)",
+        "coalesce([.e .g], DEC)", "greatest(DEC, .e)", "least(.g, DEC)", "nullif(.e, DEC)", "CASE WHEN COND THEN DEC ELSE .g END", "CAST(INT AS DECIMAL(18,3))", "CAST([.e .g] AS DECIMAL(9,1))",
+    ],
+    "TOD": ["(TOD + SPAN)", "(TOD - SPAN)", "CAST(.t AS TIME)", "coalesce([.h .j], TOD)", "greatest(.h, TOD)", "least(TOD, .j)", "CASE WHEN COND THEN TOD ELSE .h END"],
+    "SPAN": [
+        "(SPAN + SPAN)", "(SPAN - SPAN)", "(-[.l .r])", "(SPAN * [2 -3])", "(.t - .t)", "coalesce([.l .r], SPAN)", "CASE WHEN COND THEN SPAN ELSE .l END",
+    ],
     "COND": [
-        "(COND AND COND)", "(COND OR COND)", "(NOT COND)", "INT [= <> < <= > >=] INT", "NUM [= <> < <= > >=] INT", "TEXT [= <> < <= > >=] TEXT", "DATE [= <> < <= > >=] DATE",
+        "DEC [= <> < <= > >=] DEC", "DEC [= <> < <= > >=] INT", "DEC [< >=] NUM", "TOD [= <> < <= > >=] TOD", "SPAN [= <> < <= > >=] SPAN", "(COND AND COND)", "(COND OR COND)", "(NOT COND)", "INT [= <> < <= > >=] INT", "NUM [= <> < <= > >=] INT", "TEXT [= <> < <= > >=] TEXT", "DATE [= <> < <= > >=] DATE",
         "INT [BETWEEN NOT_BETWEEN] INT AND INT",
     ],
 }
@@ -36,7 +45,12 @@ ENDS = {
     "NUM": [".x", ".x", ".f", "CAST(# AS DOUBLE)"],
     "TEXT": [".s", ".w", ".s", "'b'", "'Al'", "'grün'"],
     "DATE": [".t", ".t", ".d", "TIMESTAMP '2001-07-01 12:00:00'", "DATE '2010-02-28'"],
+    "DEC": [".e", ".g", ".e", "CAST(# AS DECIMAL(6,2))"],
+    "TOD": [".h", ".j", ".h", "TIME '12:30:00'"],
+    "SPAN": [".l", ".r", ".l", "INTERVAL '90 minutes'", "INTERVAL '2 days'"],
     "COND": [
+        "[.e .g] [= <> < <= > >=] [.e .g # 1.25 -3.5]", "[.e .g] [BETWEEN NOT_BETWEEN] # AND #", "[.e .g] [IN NOT_IN] (1.25, #, 3)", "[.h .j] [= <> < <= > >=] [.h .j '06:30:00']",
+        "[.l .r] [= <> < <= > >=] [.l .r]", "[.e .h .l] IS [NOT_NULL NULL]",
         ".b", "[.i .k .u] [= <> < <= > >=] [.i .k .u #]", "[.x .f] [= <> < <= > >=] [-3.5 0.125 0 2 17.25]", "[.s .w] [= <> < <= > >=] [.s .w 'b' 'beta']", "[.i .f .s .t .b] IS [NOT_NULL NULL]",
         ".b IS [TRUE FALSE NOT_TRUE NOT_FALSE]", "[.i .u] [BETWEEN NOT_BETWEEN] # AND #", "[.s .w] [LIKE NOT_LIKE ILIKE NOT_ILIKE] '[a% %a %_ta _ AL% %% %ö%]'",
         "[.i .k .u] [IN NOT_IN] (#, 3, 5)", "[.i .k .u] [IN NOT_IN] (#, NULL)", "[.s .w] [IN NOT_IN] ('a', 'beta', '')", ".k IN (.i, .u, 3)", "[.i .k] IS [DISTINCT_FROM NOT_DISTINCT_FROM] [.k .u]",
@@ -46,8 +60,9 @@ ENDS = {
 AGGREGATES = [
     "count(*)", "count([INT NUM TEXT])", "sum(INT)", "avg(INT)", "avg(NUM)", "min(INT)", "max(NUM)", "min(TEXT)", "max(.t)", "min(.d)", "count(DISTINCT [.i .k .s .w])", "sum(DISTINCT .i)", "median(.i)",
     "var_pop(.i)", "stddev(.x)", "max(DATE)",
+    "sum(DEC)", "avg(DEC)", "min(DEC)", "max(.g)", "sum(DISTINCT .e)", "count(DISTINCT [.e .h .l])", "min(TOD)", "max(.j)", "max(SPAN)", "min(.l)",
 ]
-COLUMNS = ["i", "k", "u", "x", "f", "s", "w", "b", "d", "t"]
+COLUMNS = ["i", "k", "u", "x", "f", "s", "w", "b", "d", "t", "e", "g", "h", "j", "l", "r"]
 
 
 def made(rows=180):
@@ -71,6 +86,12 @@ def made(rows=180):
                 "b": some(chance.integers(0, 2, rows).astype(bool).tolist(), pyarrow.bool_()),
                 "d": some(chance.integers(10_000, 22_000, rows).tolist(), pyarrow.date32()),
                 "t": some(chance.integers(0, 2 * 10**15, rows).tolist(), pyarrow.timestamp("us")),
+                "e": some([decimal.Decimal(int(value)).scaleb(-2) for value in chance.integers(-900, 900, rows)], pyarrow.decimal128(9, 2)),
+                "g": some([decimal.Decimal(int(value)).scaleb(-3) for value in chance.integers(-50_000, 50_000, rows)], pyarrow.decimal128(12, 3)),
+                "h": some((chance.integers(0, 288, rows) * 300_000_000).tolist(), pyarrow.time64("us")),
+                "j": some(chance.integers(0, 86_400, rows).tolist(), pyarrow.time32("s")),
+                "l": some((chance.integers(-50, 50, rows) * 600).tolist(), pyarrow.duration("s")),
+                "r": some(chance.integers(-10**9, 10**9, rows).tolist(), pyarrow.duration("ms")),
             }
         )
 
@@ -80,7 +101,7 @@ def made(rows=180):
 class Queries:
     """Queries of each class; which, depends only on the seed."""
 
-    CLASSES = ["rows", "groups", "joins", "orders", "choices", "texts", "dates", "unions", "inner"]
+    CLASSES = ["rows", "groups", "joins", "orders", "choices", "texts", "dates", "unions", "inner", "exact"]
 
     def __init__(self, seed):
         self.chance = random.Random(seed)
@@ -102,7 +123,7 @@ class Queries:
             return self.filled(self.one(*(ENDS if ends else FORMS)[kind]), depth - 1)
 
         form = re.sub(r"\[([^\]]*)\]", lambda found: word(found) if "%" not in found[1] else self.one(*found[1].split(" ")), form)
-        form = re.sub(r"\b(INT|NUM|TEXT|DATE|COND)\b(?! ')", inner, form)
+        form = re.sub(r"\b(INT|NUM|TEXT|DATE|DEC|TOD|SPAN|COND)\b(?! ')", inner, form)
         form = re.sub(r"#", lambda _: str(self.chance.randrange(-9, 60)), form)
         return re.sub(r"(?<![\w.])\.([a-z])\b", lambda found: self.column(found[1]), form)
 
@@ -130,7 +151,7 @@ class Queries:
         return f"SELECT {self.one('', '', 'DISTINCT ')}{', '.join(f'{of} AS c{at}' for at, of in enumerate(what))} FROM p{self.where()}"
 
     def of_groups(self):
-        keys = self.chance.sample(["k", "w", "b", "k % 3", "upper(s)", "year(t)", "CAST(t AS DATE)", "p.w", "d", "f"], self.chance.randrange(1, 3))
+        keys = self.chance.sample(["k", "w", "b", "k % 3", "upper(s)", "year(t)", "CAST(t AS DATE)", "p.w", "d", "f", "e", "round(g)", "h", "CAST(t AS TIME)", "l"], self.chance.randrange(1, 3))
         named = ", ".join(f"{key} AS g{at}" for at, key in enumerate(keys))
         places = range(len(keys))
         by = self.one(", ".join(keys), ", ".join(f"g{at}" for at in places), ", ".join(str(at + 1) for at in places), "ALL")
@@ -172,8 +193,12 @@ class Queries:
         parts = "[year month day hour minute second](.t) AS a, extract([year month day hour minute] FROM t) AS b, epoch(t) AS e"
         return self.filled(f"SELECT {parts}, CAST(t AS date) AS d1, DATE AS d2, date_trunc('[second minute hour day month year]', t) AS d3 FROM p WHERE DATE [< >= = <>] DATE", 1)
 
+    def of_exact(self):
+        made = ", ".join(f"{self.one('DEC', 'TOD', 'SPAN')} AS c{at}" for at in range(self.chance.randrange(1, 4)))
+        return self.filled(f"SELECT {made}, [.e .g .h .j .l .r] AS o FROM p WHERE {self.one('DEC', 'TOD', 'SPAN')} IS NOT NULL AND COND", 3)
+
     def of_unions(self):
-        one, other = self.one(("k", "i"), ("i", "x"), ("k", "f"), ("s", "w"), ("u", "k"), ("d", "t"), ("NULL", "k"), ("b", "b"))
+        one, other = self.one(("k", "i"), ("i", "x"), ("k", "f"), ("s", "w"), ("u", "k"), ("d", "t"), ("NULL", "k"), ("b", "b"), ("e", "g"), ("e", "i"), ("x", "e"), ("h", "j"), ("l", "r"))
         return f"SELECT {one} AS c FROM p{self.where()} UNION {self.one('', 'ALL ')}SELECT {other} FROM q{self.one('', ' UNION SELECT ' + other + ' FROM p')}"
 
     def of_inner(self):

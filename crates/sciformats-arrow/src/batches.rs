@@ -172,6 +172,8 @@ struct Test {
     predicate: Predicate,
     column: Column,
     kind: DataType,
+    /// Whether its categories have an order.
+    ordered: bool,
     /// The place among the columns that are read, if it is one of them.
     place: Option<usize>,
 }
@@ -364,9 +366,10 @@ fn tests(table: &Table, options: &Options, chosen: &[&Column]) -> Result<Vec<Tes
         let none = Table::read_undecoded(&[of], (0, 0))?.pop();
         let none = none.ok_or_else(|| Error::internal("an empty column was not read"))?;
         let kind = decode::data_type(of, &none).map_err(|error| error_of(of, error))?;
-        predicate.mask(decode::array(of, (&kind, 0), none)?.as_ref())?;
+        let ordered = decode::is_ordered(&none);
+        predicate.mask(decode::array(of, (&kind, 0), none)?.as_ref(), ordered)?;
         let place = chosen.iter().position(|chosen| std::ptr::eq(*chosen, of));
-        tests.push(Test { predicate: predicate.clone(), column: of.clone(), kind, place });
+        tests.push(Test { predicate: predicate.clone(), column: of.clone(), kind, ordered, place });
     }
     Ok(tests)
 }
@@ -376,6 +379,10 @@ fn search(tests: &[Test], sorted: &str, rows: Range<u64>) -> Result<Range<u64>> 
     use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
     let mut rows = rows;
     for test in tests.iter().filter(|test| test.predicate.column == sorted) {
+        // A text that is none of the categories has no place among them.
+        if matches!(test.kind, DataType::Dictionary(..)) && !test.predicate.needs_order() {
+            continue;
+        }
         let first_not = |comparison: Comparison, negated: bool| -> Result<Option<u64>> {
             let predicate = Predicate { comparison, ..test.predicate.clone() };
             let (mut low, mut high) = (rows.start, rows.end);
@@ -388,7 +395,7 @@ fn search(tests: &[Test], sorted: &str, rows: Range<u64>) -> Result<Range<u64>> 
                 if value.is_null(0) || is_nan(value.as_ref()) {
                     return Ok(None);
                 }
-                let before = predicate.mask(value.as_ref())?.value(0) != negated;
+                let before = predicate.mask(value.as_ref(), test.ordered)?.value(0) != negated;
                 if before { low = middle + 1 } else { high = middle }
             }
             Ok(Some(low))
@@ -467,7 +474,7 @@ impl Plan {
                 None => others.next(),
             };
             let array = array.ok_or_else(|| Error::internal("a column of a condition was not read"))?;
-            let found = test.predicate.mask(array.as_ref())?;
+            let found = test.predicate.mask(array.as_ref(), test.ordered)?;
             mask = Some(match mask {
                 Some(mask) => &mask & &found,
                 None => found,

@@ -273,7 +273,8 @@ pub(crate) fn part(table: &Table, options: &Options) -> Result<Option<Table>> {
         let length = kept.get(axis).map_or(0, |_| grid.lengths().nth(axis).unwrap_or_default());
         let height =
             usize::try_from(length).map_err(|_| Error::usage("rows", "are too many for this machine"))?;
-        let mask = condition.mask(decode::array(of, (&kind, height), values)?.as_ref())?;
+        let ordered = decode::is_ordered(&values);
+        let mask = condition.mask(decode::array(of, (&kind, height), values)?.as_ref(), ordered)?;
         let mut places = mask.set_indices();
         let first = places.next();
         let last = places.last().or(first);

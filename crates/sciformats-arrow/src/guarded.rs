@@ -142,7 +142,8 @@ impl<R: RecordBatchReader> Part<R> {
             }
             let mut mask: Option<BooleanBuffer> = None;
             for (test, place) in self.options.filter.iter().zip(&self.tests) {
-                let found = test.mask(batch.column(*place).as_ref())?;
+                // A batch lists the categories as they come, whatever their order is.
+                let found = test.mask(batch.column(*place).as_ref(), false)?;
                 mask = Some(match mask {
                     Some(mask) => &mask & &found,
                     None => found,

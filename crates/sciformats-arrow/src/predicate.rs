@@ -12,6 +12,9 @@ use sciformats_conventions::sciformats::{Error, Result};
 /// A condition on one column: `depth > 5`. A missing value satisfies no comparison. Beside numbers of 16 or 32 bits, a
 /// value means the nearest of these: `x = 0.1` holds for what is 0.1 in a column of binary32.
 ///
+/// Categories are equal if their texts are. Which is smaller, their own order says, as in pandas: if they have none, or if the
+/// value is not one of them, the comparison is refused.
+///
 /// ```
 /// use sciformats_arrow::{Comparison, Predicate, Scalar};
 ///
@@ -158,16 +161,21 @@ impl Predicate {
         Self { column: column.into(), comparison, value }
     }
 
-    /// Returns which values satisfy the condition.
+    /// Returns which values satisfy the condition; `ordered` says whether the list of categories is in their order.
     ///
     /// # Errors
     ///
     /// [`Error::Usage`] if values of this type cannot be compared with the value.
-    pub(crate) fn mask(&self, array: &dyn Array) -> Result<BooleanBuffer> {
-        Ok(truths(&self.compare(array)?))
+    pub(crate) fn mask(&self, array: &dyn Array, ordered: bool) -> Result<BooleanBuffer> {
+        Ok(truths(&self.compare(array, ordered)?))
     }
 
-    fn compare(&self, array: &dyn Array) -> Result<BooleanArray> {
+    /// Returns whether the order of values decides.
+    pub(crate) fn needs_order(&self) -> bool {
+        !matches!(self.comparison, Comparison::Equal | Comparison::NotEqual)
+    }
+
+    fn compare(&self, array: &dyn Array, ordered: bool) -> Result<BooleanArray> {
         macro_rules! number {
             ($kind:ty) => {
                 self.integers(array.as_primitive::<$kind>(), |value| value.into())
@@ -204,7 +212,7 @@ impl Predicate {
             }
             DataType::Dictionary(key, _) if **key == DataType::Int32 => {
                 let names = array.as_dictionary::<Int32Type>();
-                let known = self.compare(names.values().as_ref())?;
+                let known = self.categories(names.values().as_ref(), ordered)?;
                 let keys = names.keys();
                 let values = BooleanBuffer::collect_bool(keys.len(), |at| {
                     let key = keys.value(at);
@@ -225,6 +233,35 @@ impl Predicate {
                 Ok(self.each(counts.len(), counts.nulls(), |at| counts.values().get(at).map(order)))
             }
             _ => Err(self.wrong(array)),
+        }
+    }
+
+    /// Returns which categories of a list satisfy the condition.
+    fn categories(&self, names: &dyn Array, ordered: bool) -> Result<BooleanArray> {
+        let texts = matches!(names.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+        // Numbers and dates have an order without a list.
+        if !self.needs_order() || !(ordered || texts) {
+            return self.compare(names, ordered);
+        }
+        let equal = Self { comparison: Comparison::Equal, ..self.clone() };
+        let same = equal.mask(names, ordered)?;
+        if !ordered {
+            return Err(Error::usage(
+                "predicate",
+                format!("{self} needs an order of the categories of {}, and none is known", self.column),
+            ));
+        }
+        let mut places = same.set_indices();
+        match (places.next(), places.next()) {
+            (Some(place), None) => Ok(self.each(names.len(), None, |at| Some(at.cmp(&place)))),
+            (None, _) => Err(Error::usage(
+                "predicate",
+                format!("{self} compares with a value that is not among the categories of {}", self.column),
+            )),
+            (Some(_), Some(_)) => Err(Error::usage(
+                "predicate",
+                format!("{self} compares with a value that the categories of {} list twice", self.column),
+            )),
         }
     }
 
@@ -362,6 +399,35 @@ mod tests {
         assert_eq!(order_of_mixed(-2, -2.5), Some(Ordering::Greater));
         assert_eq!(order_of_mixed(i128::from(u64::MAX), f64::INFINITY), Some(Ordering::Less));
         assert_eq!(order_of_mixed(0, f64::NAN), None);
+    }
+
+    #[test]
+    fn categories_have_the_order_of_their_list_or_none() {
+        use arrow_array::{DictionaryArray, Int32Array, LargeStringArray};
+        let of = |names: Vec<&str>| {
+            let codes = Int32Array::from(vec![Some(0), Some(2), None, Some(1)]);
+            let names = std::sync::Arc::new(LargeStringArray::from(names));
+            DictionaryArray::<Int32Type>::try_new(codes, names).unwrap()
+        };
+        let levels = of(vec!["low", "mid", "high"]);
+        let mask = |comparison, value: &str, ordered| {
+            let mask = Predicate::new("level", comparison, Scalar::from(value)).mask(&levels, ordered);
+            mask.map(|mask| mask.iter().collect::<Vec<_>>()).map_err(|error| error.to_string())
+        };
+        assert_eq!(mask(Comparison::Less, "mid", true).unwrap(), [true, false, false, false]);
+        assert_eq!(mask(Comparison::GreaterOrEqual, "mid", true).unwrap(), [false, true, false, true]);
+        for ordered in [true, false] {
+            assert_eq!(mask(Comparison::Equal, "high", ordered).unwrap(), [false, true, false, false]);
+            assert_eq!(mask(Comparison::NotEqual, "none", ordered).unwrap(), [true, true, false, true]);
+        }
+        let refused = mask(Comparison::Less, "mid", false).unwrap_err();
+        assert_eq!(
+            refused,
+            "predicate level < 'mid' needs an order of the categories of level, and none is known"
+        );
+        assert!(mask(Comparison::Less, "none", true).unwrap_err().contains("is not among the categories"));
+        let twice = Predicate::new("level", Comparison::Less, Scalar::from("low"));
+        assert!(twice.mask(&of(vec!["low", "low", "high"]), true).is_err());
     }
 
     #[test]

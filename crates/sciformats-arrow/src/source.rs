@@ -241,7 +241,7 @@ impl Scan for Files {
             let shown = file.display().to_string();
             let failed = |error| ArrowError::ExternalError(Box::new(of_file(error, &file)));
             let name = LargeStringArray::from(vec![shown.as_str()]);
-            let wanted = own.iter().map(|test| test.mask(&name)).collect::<Result<Vec<_>>>();
+            let wanted = own.iter().map(|test| test.mask(&name, false)).collect::<Result<Vec<_>>>();
             match wanted {
                 Ok(masks) if masks.iter().all(|mask| mask.count_set_bits() == 1) => {}
                 Ok(_) => return Box::new(std::iter::empty()),

@@ -170,6 +170,42 @@ fn frames_have_an_index_categories_and_missing_values() {
     assert_eq!(String::from_utf8(out).unwrap(), expected);
 }
 
+#[test]
+fn categories_are_compared_by_their_order() {
+    let data = cells();
+    let count = |comparison, value: &str, sorted: bool| {
+        let mut options =
+            Options::default().with_filter(Predicate::new("kind", comparison, Scalar::from(value)));
+        options.sorted = sorted.then(|| "kind".to_owned());
+        let batches = Batches::open(&data, "/obs", &options)?;
+        Ok::<_, Error>(batches.map(|batch| batch.unwrap().num_rows()).sum::<usize>())
+    };
+    // `T` is before `B cell` in the list.
+    assert_eq!(count(Comparison::Less, "B cell", false).unwrap(), 2);
+    assert_eq!(count(Comparison::Greater, "T", false).unwrap(), 1);
+    assert_eq!(count(Comparison::GreaterOrEqual, "T", false).unwrap(), 3);
+    for sorted in [false, true] {
+        assert_eq!(count(Comparison::Equal, "T", sorted).unwrap(), 2);
+        assert_eq!(count(Comparison::Equal, "none", sorted).unwrap(), 0);
+    }
+    let error = count(Comparison::Less, "none", false).unwrap_err().to_string();
+    assert!(error.contains("not among the categories of kind"), "{error}");
+    // The names of an enumeration have no order.
+    let mut tree = Memory::new(Format::Hdf5);
+    let members = vec![("on".into(), 1), ("off".into(), 0)];
+    let state = ElementType::Enum { base: Box::new(ElementType::UInt(1)), members };
+    tree.array(tree.root(), "state", stored(state, 3, vec![1, 0, 1]));
+    let data = Dataset::new(File::from(tree));
+    let open = |comparison| {
+        let condition = Predicate::new("state", comparison, Scalar::from("on"));
+        Batches::open(&data, "/state", &Options::default().with_filter(condition))
+    };
+    let found: usize = open(Comparison::Equal).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(found, 2);
+    let error = open(Comparison::Less).unwrap_err().to_string();
+    assert!(error.contains("state < 'on'") && error.contains("order"), "{error}");
+}
+
 /// A group of arrays of one length, one of which has dates.
 fn log(units: &str, times: &[i32], calendar: &str) -> Dataset {
     let mut tree = Memory::new(Format::Hdf5);

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use sciformats::{ElementType, Error, Range, Result, Slab};
+use sciformats_core::storage::Buffer;
 
 use crate::decoding::Decoding;
 use crate::table::Records;
@@ -169,6 +170,9 @@ impl std::fmt::Debug for Origin {
 /// The size of the pieces in which records are read.
 const PIECE: u64 = 1 << 18;
 
+/// The size of the parts of a piece that are divided into fields one after another: the nearest cache of a processor holds one.
+const NEAR: usize = 1 << 14;
+
 fn place(number: u64) -> Option<usize> {
     usize::try_from(number).ok()
 }
@@ -240,15 +244,18 @@ impl Layout {
             columns.push(sciformats_core::storage::zeroed::<u8>(size)?);
         }
         let mut left: Vec<&mut [u8]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
-        let mut raw = Vec::new();
+        let mut raw = Buffer::default();
+        let near = (NEAR / self.row.max(1)).max(1).saturating_mul(self.row.max(1)); // a bound
         let mut at = first;
         let end = first.checked_add(count).ok_or_else(too_many)?;
         while at < end {
             let next = self.step(at).min(end);
             let slab = Slab::new(&[records.rows()], [Range::new(at, next - at)])?;
             self.fill(records, &slab, &mut raw)?;
-            for (of, left) in places.iter().zip(&mut left) {
-                pick(&raw, self.row, of, left)?;
+            for part in raw.chunks(near) {
+                for (of, left) in places.iter().zip(&mut left) {
+                    pick(part, self.row, of, left)?;
+                }
             }
             at = next;
         }

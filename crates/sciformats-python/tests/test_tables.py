@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gc
+import operator
 import pathlib
 import pickle
 import random
@@ -379,6 +380,43 @@ def test_days_are_compared_with_dates(tmp_path: pathlib.Path) -> None:
     for late in (datetime.date(2020, 1, 1), np.datetime64("2020"), "2020-01-01"):
         part = sciformats.table(tmp_path / "days.parquet").select(where=[("day", ">", late)])
         assert pyarrow.table(part) == days.slice(2)
+
+
+def test_categories_are_compared_as_in_pandas(tmp_path: pathlib.Path) -> None:
+    path, levels = tmp_path / "levels.h5", ["low", "mid", "high"]
+    frame = pandas.DataFrame({"n": range(60)})
+    frame["level"] = pandas.Categorical.from_codes([at % 4 - 1 for at in frame["n"]], levels, ordered=True)
+    frame["kind"] = pandas.Categorical.from_codes([at % 3 for at in frame["n"]], levels)
+    frame.to_hdf(path, key="t", format="table")
+    table = sciformats.table(path, "/t")
+
+    def found(name: str, mark: str, value: str) -> list[int]:
+        return pyarrow.table(table.select(["n"], where=[(name, mark, value)]))["n"].to_pylist()
+
+    marks = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
+    for mark, of in marks.items():
+        for value in levels:
+            assert found("level", mark, value) == frame["n"][of(frame["level"], value)].tolist(), (mark, value)
+    for name in ("level", "kind"):
+        assert found(name, "=", "low") == frame["n"][frame[name] == "low"].tolist()
+        assert found(name, "!=", "low") == frame["n"][frame[name].notna() & (frame[name] != "low")].tolist()
+        assert found(name, "=", "other") == []
+    # pandas refuses both, too.
+    for name, value in [("level", "other"), ("kind", "mid")]:
+        with pytest.raises(TypeError):
+            frame[name] < value
+        with pytest.raises(ValueError, match=f"categories of {name}"):
+            table.select(where=[(name, "<", value)])
+    # What Polars compares by texts is left to it.
+    whole = polars.DataFrame(table)
+    for name in ("level", "kind"):
+        asked = polars.col(name).cast(polars.String) < "m"
+        assert sciformats.polars.scan(path, "/t").filter(asked).collect().equals(whole.filter(asked))
+        asked = polars.col(name) < "mid"
+        assert sciformats.polars.scan(path, "/t").filter(asked).collect().equals(whole.filter(asked))
+    # SQL compares the texts of categories without an order.
+    answer = pyarrow.table(sciformats.sql(f"SELECT n FROM \"{path}:/t\" WHERE kind < 'm'"))
+    assert answer["n"].to_pylist() == frame["n"][frame["kind"].astype(str) < "m"].tolist()
 
 
 def test_decimals_are_compared_by_polars(tmp_path: pathlib.Path) -> None:

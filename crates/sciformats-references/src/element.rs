@@ -86,6 +86,35 @@ pub(crate) fn fields(fields: &[(Name, ElementType)]) -> Result<(), String> {
     if fields.is_empty() { Err("a compound has no fields".into()) } else { Ok(()) }
 }
 
+/// Returns a type in which the fields of inner records stand beside the others, as `inner.x`: their bytes are the same, and zarr-python 3.1
+/// reads no records in records.
+///
+/// # Errors
+/// The reason if two fields would have the same name.
+pub(crate) fn flat(dtype: &Value) -> Result<Value, String> {
+    let Some(fields) = dtype.as_array() else { return Ok(dtype.clone()) };
+    let (mut all, mut names) = (Vec::new(), HashSet::new());
+    for field in fields {
+        let named = (field.get(0).and_then(Value::as_str), field.get(1));
+        let (Some(name), Some(inner)) = named else { return Err("a field has no name or no type".into()) };
+        match flat(inner)? {
+            Value::Array(inner) => {
+                for field in inner {
+                    let parts = (field.get(0).and_then(Value::as_str), field.get(1));
+                    if let (Some(own), Some(dtype)) = parts {
+                        all.push((format!("{name}.{own}"), dtype.clone()));
+                    }
+                }
+            }
+            dtype => all.push((name.to_owned(), dtype)),
+        }
+    }
+    if let Some((name, _)) = all.iter().find(|(name, _)| !names.insert(name.as_str())) {
+        return Err(format!("two fields of its records in records would be called {name}"));
+    }
+    Ok(all.into_iter().map(|(name, dtype)| json!([name, dtype])).collect())
+}
+
 /// Returns the type of canonical elements, and the dimensions that it adds to those of the array.
 ///
 /// # Errors

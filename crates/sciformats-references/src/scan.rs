@@ -191,7 +191,13 @@ impl Scan<'_> {
         // An array at the root becomes the member `data` of the store.
         let name = if path == "/" { "/data" } else { path };
         let made = nameable(name).and_then(|()| self.virtual_array(id, info));
-        let made = made.and_then(|(array, treatment)| countable(&array.shape).map(|()| (array, treatment)));
+        let made = made.and_then(|(mut array, treatment)| {
+            countable(&array.shape)?;
+            if self.make.is_none() {
+                array.dtype = crate::element::flat(&array.dtype)?;
+            }
+            Ok((array, treatment))
+        });
         let (mut array, mut treatment) = match made {
             Ok(made) => made,
             Err(reason) => {
@@ -245,7 +251,11 @@ impl Scan<'_> {
             self.note(path, note.into());
             return shape;
         }
-        match unlimited::inlined(self.file, id, info, (&shape, self.options.inline)) {
+        let made = unlimited::inlined(self.file, id, info, (&shape, self.options.inline));
+        let made = made.and_then(|(made, bytes)| {
+            Ok((VirtualArray { dtype: crate::element::flat(&made.dtype)?, ..made }, bytes))
+        });
+        match made {
             Ok((made, bytes)) => {
                 let reason = match &*treatment {
                     Treatment::Inlined { reason, .. } => reason.clone(),
@@ -306,7 +316,7 @@ impl Scan<'_> {
             self.note(path, "zarr-python 3.1 shows the texts of its missing records as the digit 0".into());
         }
         if crate::element::is_nested(&info.element) {
-            let what = "its records contain records, which zarr-python 3.1 does not read; of references in Parquet files it opens nothing then";
+            let what = "its records contain records, which zarr-python 3.1 does not read; their fields stand beside the others here, as inner.x";
             self.note(path, what.into());
         }
         if matches!(treatment, Treatment::Inlined { .. }) && crate::element::has_text_field(&info.element) {

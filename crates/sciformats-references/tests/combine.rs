@@ -504,7 +504,11 @@ fn variables_that_are_shorter_than_an_unlimited_dimension_keep_their_times() {
         assert!(told.is_complete(), "{told:?}");
         let heat = shown.iter().find(|array| array.path == "/heat").unwrap();
         assert_eq!((&heat.along, heat.rows.as_slice()), (&Some((0, vec![4, 4])), &rows[..]));
+        let [(path, note)] = told.notes.as_slice() else { panic!("{told:?}") };
+        let more = if rows == [2, 2] { ", and in 1 more" } else { "; those" };
+        assert!(path == "/heat" && note.contains("has 2 of the 4 elements") && note.contains(more), "{note}");
     }
-    let (_, report, shown, _) = both([day(4, 0), day(4, 4)]);
+    let (_, report, shown, told) = both([day(4, 0), day(4, 4)]);
     assert!(report.is_complete() && shown.iter().all(|array| array.rows.is_empty()), "{report:?}");
+    assert!(told.notes.is_empty(), "{told:?}");
 }

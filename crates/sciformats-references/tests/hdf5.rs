@@ -294,6 +294,42 @@ fn truth_values_and_texts_in_records_have_the_types_of_numpy() {
 }
 
 #[test]
+fn fields_of_inner_records_stand_beside_the_others() {
+    use sciformats::hdf5_pure::Datatype;
+
+    let inner =
+        || Datatype::compound([("x", Datatype::integer(true, 2)), ("y", Datatype::integer(false, 1))]);
+    let (file, bytes) = written(|writer| {
+        let made = |writer: &mut Writer, name: &str, datatype: Datatype, chunk: Option<u64>| {
+            let data = writer.dataset(name).datatype(datatype).shape([2]);
+            let data = if let Some(side) = chunk { data.max_shape([None]).chunks([side]) } else { data };
+            let encode = |to: &mut sciformats::hdf5_pure::values::Encoder<'_>| {
+                to.bytes(&[1, 2, 3, 4, 5, 6, 7, 8]);
+                Ok(())
+            };
+            data.create_encoded().unwrap().write_encoded(&Slab::all(&[2]).unwrap(), encode).unwrap();
+        };
+        let outer = Datatype::compound([("a", Datatype::integer(true, 1)), ("in", inner())]);
+        made(writer, "plain", outer.clone(), None);
+        made(writer, "chunked", outer, Some(1));
+        let twice = Datatype::compound([("in.y", Datatype::integer(true, 1)), ("in", inner())]);
+        made(writer, "twice", twice, None);
+    });
+    let (found, report) = collect(&file);
+    for path in ["/plain", "/chunked"] {
+        let array = one(&found.arrays, path);
+        assert_eq!(array.dtype, serde_json::json!([["a", "|i1"], ["in.x", "<i2"], ["in.y", "|u1"]]));
+        let stored: Vec<Option<u8>> = (1..=8).map(Some).collect();
+        assert_eq!(assemble(&array, &bytes).unwrap(), stored);
+        let told = report.notes.iter().any(|(of, note)| of == path && note.contains("inner.x"));
+        assert!(told, "{report:?}");
+    }
+    let twice = report.entries.iter().find(|entry| entry.path == "/twice").unwrap();
+    let said = twice.treatment.to_string();
+    assert!(said.starts_with("refused") && said.contains("called in.y"), "{said}");
+}
+
+#[test]
 fn characters_and_texts_of_a_fixed_width_are_bytes() {
     use sciformats::hdf5_pure::Datatype;
     use sciformats::hdf5_pure::structure::{Class, Padding};

@@ -259,11 +259,14 @@ impl From {
             DataType::Dictionary(key, values) if **key == DataType::Int32 => values,
             other => other,
         };
+        // Here the order of categories is that of texts, which files do not compare by.
+        let by_text =
+            kind != field.data_type() && !matches!(comparison, Comparison::Equal | Comparison::NotEqual);
         let text = matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
         let moment = matches!(kind, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64);
         let float = kind.is_floating();
         // What is not a number differs from numbers, but a missing value does not.
-        if !unique || (float && comparison == Comparison::NotEqual) {
+        if !unique || by_text || (float && comparison == Comparison::NotEqual) {
             return None;
         }
         let value = match value {

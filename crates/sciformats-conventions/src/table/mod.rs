@@ -262,10 +262,7 @@ impl Table {
     /// of its columns have chunks of one height.
     pub fn chunk_rows(columns: &[&Column]) -> Option<u64> {
         let mut heights = columns.iter().map(|column| match &column.cells {
-            Cells::Field(records, ..) | Cells::Element(records, ..) => {
-                let chunks = records.node().info().ok().flatten()?.chunks?;
-                chunks.first().copied()
-            }
+            Cells::Field(records, ..) | Cells::Element(records, ..) => records.chunk(),
             Cells::Variable(variable) | Cells::Masked(variable, _) | Cells::Block(variable, _, false) => {
                 variable.stored().chunks.as_ref()?.first().copied()
             }

@@ -14,6 +14,8 @@ pub(crate) struct Records {
     node: Node,
     fields: ElementType,
     rows: u64,
+    /// The number of records that are stored together.
+    chunk: Option<u64>,
     layout: OnceLock<Option<Layout>>,
 }
 
@@ -23,8 +25,9 @@ impl Records {
         let Some(info) = node.info()? else { return Ok(None) };
         match (&info.element, info.shape.as_deref()) {
             (ElementType::Compound(_), Some(&[rows])) => {
+                let chunk = info.chunks.and_then(|chunks| chunks.first().copied());
                 let layout = OnceLock::new();
-                Ok(Some(Arc::new(Self { node: node.clone(), fields: info.element, rows, layout })))
+                Ok(Some(Arc::new(Self { node: node.clone(), fields: info.element, rows, chunk, layout })))
             }
             _ => Ok(None),
         }
@@ -40,6 +43,11 @@ impl Records {
 
     pub(crate) fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Returns the number of records that are stored together, if they are in chunks.
+    pub(super) fn chunk(&self) -> Option<u64> {
+        self.chunk
     }
 
     /// Returns the type of the records.

@@ -79,6 +79,7 @@ class Table:
         where : list of conditions
             Conditions that rows must satisfy, all of them, such as ``("energy", "<", 0.0)``. Dates are compared with dates of Python,
             NumPy or pandas, or with texts such as ``"2025-06-01 12:00"``.
+            Categories are compared by their own order, as in pandas; without one they can only be equal or differ.
         limit : int, optional
             The number of rows after which the part ends.
         ordered : str, optional

@@ -151,7 +151,10 @@ def _fits(condition: _tables.Condition, schema: Any) -> bool:
             return False
     if isinstance(value, numpy.datetime64):
         return str(kind).startswith("Datetime(")
-    return isinstance(value, str) and str(kind) in ("String", "Categorical")
+    if str(kind) == "Categorical":
+        # Polars orders categories as texts, and files by their list.
+        return isinstance(value, str) and mark in ("=", "!=")
+    return isinstance(value, str) and str(kind) == "String"
 
 
 def _part(node: Any) -> tuple[bool, Any] | None:

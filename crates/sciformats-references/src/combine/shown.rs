@@ -73,6 +73,7 @@ pub fn virtual_arrays(parts: &[Part<'_>], along: &str) -> Result<(Vec<Virtual>, 
     for path in first.keys() {
         let treatment = match as_virtual((&files, &shapes), path, along) {
             Ok(array) => {
+                report.notes.extend(filled(&array, &files).map(|note| (path.clone(), note)));
                 found.push(array);
                 Treatment::Referenced { chunks: files.len() as u64 }
             }
@@ -172,6 +173,22 @@ fn as_virtual(
         values = Some(all);
     }
     Ok(Virtual { path: path.into(), along: Some((axis, lengths)), rows, values })
+}
+
+/// Tells in which files an array is shorter than its dimension, if there are some.
+fn filled(array: &Virtual, files: &[Scanned<'_>]) -> Option<String> {
+    let (_, lengths) = array.along.as_ref()?;
+    let all = files.iter().zip(array.rows.iter().zip(lengths));
+    let mut short = all.filter(|(_, (rows, length))| rows < length);
+    let (file, (rows, length)) = short.next()?;
+    let others = match short.count() {
+        0 => String::new(),
+        count => format!(", and in {count} more"),
+    };
+    Some(format!(
+        "it has {rows} of the {length} elements of its dimension in {}{others}; those beyond its end are fill values",
+        file.piece.name
+    ))
 }
 
 /// What virtual datasets must agree in.
