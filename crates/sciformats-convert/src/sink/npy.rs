@@ -6,11 +6,11 @@ use std::path::Path;
 use npy::Writer;
 use sciformats::{Format, Result};
 
-use super::{Elements, Single, Sink, WriteOptions, refuse_options};
+use super::{Elements, Filters, Single, Sink, WriteOptions, refuse_options};
 use crate::numpy::Fixed;
 
 pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
-    refuse_options(Format::Npy, options, (false, false))?;
+    refuse_options(Format::Npy, options, Filters::Meaningless)?;
     let path = path.to_owned();
     Ok(Box::new(Single::new(Format::Npy, move |elements: Elements| write(&path, &elements))))
 }
