@@ -92,7 +92,9 @@ impl ArrayParams {
     /// use cframe::{Array, ArrayParams, Codec};
     ///
     /// let small = ArrayParams::of::<f32>(&[1000, 1000])?.with_codec(Codec::Zlib).with_level(9);
-    /// assert_eq!(Array::new(&small)?.schunk().params().codec, Codec::Zlib);
+    /// assert_eq!(Array::new(&small)?.shape(), [1000, 1000]);
+    /// let beyond = ArrayParams::of::<f32>(&[0])?.with_codec(Codec::Zlib).with_level(10);
+    /// assert!(Array::new(&beyond).and_then(|mut array| array.append(0, &[1.0f32])).is_err());
     /// # Ok::<(), cframe::Error>(())
     /// ```
     #[must_use]
@@ -100,7 +102,7 @@ impl ArrayParams {
         Self { params: self.params.with_codec(codec), ..self }
     }
 
-    /// Returns the same parameters with another level, from 0 (uncompressed) to 9 (smallest). Creating an array with a larger
+    /// Returns the same parameters with another level, from 0 (uncompressed) to 9 (smallest). Writing elements with a larger
     /// level fails with `Usage`.
     #[must_use]
     pub fn with_level(self, level: u8) -> Self {
