@@ -218,9 +218,13 @@ def completed():
         (["ls", "-r", "groups.nc", "/"], None),
         (["cat", "climate.nc", "--ra"], ["--raw"]),
         (["inf"], ["info"]),
+        # Bash has ended the words at the colons.
+        (["cat", "climate.nc", ":", "/time_"], ["/time_bnds"]),
+        (["info", "climate.nc", ":"], None),
     ]:
         line = " ".join(f"'{word}'" for word in ["sciformats", *words])
-        asked = f'{script}\nPATH="{PROGRAM.parent}:$PATH"; compopt() {{ :; }}; COMP_WORDS=({line}); COMP_CWORD={len(words)}; COMP_LINE="{line}"; '
+        typed = " ".join(["sciformats", *words]).replace(" : ", ":").removesuffix(" :") + ":" * (words[-1] == ":")
+        asked = f'{script}\nPATH="{PROGRAM.parent}:$PATH"; compopt() {{ :; }}; COMP_WORDS=({line}); COMP_CWORD={len(words)}; COMP_LINE="{typed}"; '
         asked += f"_sciformats_inside sciformats '{words[-1]}' '{words[-2] if len(words) > 1 else 'sciformats'}'; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, cwd=FOLDER)
         found = sorted(done.stdout.split())

@@ -35,7 +35,7 @@ pub(crate) fn task(args: Args) -> Result {
     // Cheap steps come first. A failure does not stop the other steps, so that one run reports everything.
     let steps = [
         step("tidy", || tidy::tidy().map(|()| None)),
-        step("weight", || weight::weight(true, false, None).map(|()| None)),
+        step("weight", || weight::check().map(|()| None)),
         step("lint", || lint::lint().map(|()| None)),
         step("msrv", || msrv::stated().map(|()| None)),
         step("fixtures", || fixtures::check_all(None).map(|()| None)),

@@ -119,17 +119,51 @@ fn variants() -> impl Iterator<Item = (&'static str, bool, Option<usize>)> {
 
 /// The task.
 pub(crate) fn task(mut args: Args) -> Result {
-    let (check, times) = (args.flag("--check"), args.flag("--times"));
+    let (compared, timed) = (args.flag("--check"), args.flag("--times"));
     let only = args.word();
     args.end()?;
-    weight(check, times, only.as_deref())
+    let times = match (timed, only) {
+        (false, _) => Times::Kept,
+        (true, None) => Times::OfAll,
+        (true, Some(library)) => Times::Of(library),
+    };
+    if compared {
+        return compare(&times);
+    }
+    let (path, text) = (root().join(PATH), counted(&times)?);
+    fs::write(&path, text).about(&path)?;
+    println!("wrote {PATH}");
+    Ok(())
 }
 
-/// Counts, and writes the document, or compares it with the existing one. Times are measured with `times`, of one
-/// library or of all; otherwise they stay what they are.
-pub(crate) fn weight(check: bool, times: bool, only: Option<&str>) -> Result {
+/// Which times of building are measured; the others stay what they are in the document.
+enum Times {
+    Kept,
+    OfAll,
+    Of(String),
+}
+
+/// Counts, and compares with the document.
+pub(crate) fn check() -> Result {
+    compare(&Times::Kept)
+}
+
+fn compare(times: &Times) -> Result {
+    if counted(times)? == document()? {
+        return Ok(());
+    }
+    Err(format!("{PATH} does not have these counts; `cargo xtask weight` writes it").into())
+}
+
+/// The document as it is, which is empty if there is none.
+fn document() -> Result<String> {
     let path = root().join(PATH);
-    let there = if path.exists() { fs::read_to_string(&path).about(&path)? } else { String::new() };
+    if path.exists() { fs::read_to_string(&path).about(&path) } else { Ok(String::new()) }
+}
+
+/// Counts, and returns the document.
+fn counted(times: &Times) -> Result<String> {
+    let there = document()?;
     let mut rows = String::from(
         "| library | features | crates | for building | C | seconds |\n|---|---|--:|--:|---|--:|\n",
     );
@@ -139,7 +173,12 @@ pub(crate) fn weight(check: bool, times: bool, only: Option<&str>) -> Result {
         wrong.extend(complaint(library, &weight, bound));
         let features = if with_defaults { "default" } else { "none" };
         let begin = row(library, features, &weight, bound);
-        let seconds = if times && only.is_none_or(|only| only == library) {
+        let measured = match times {
+            Times::Kept => false,
+            Times::OfAll => true,
+            Times::Of(only) => only == library,
+        };
+        let seconds = if measured {
             format!("{:.0}", seconds(library, with_defaults)?)
         } else {
             recorded(&there, library, features).unwrap_or_default()
@@ -150,14 +189,7 @@ pub(crate) fn weight(check: bool, times: bool, only: Option<&str>) -> Result {
     if !wrong.is_empty() {
         return Err(wrong.join("; ").into());
     }
-    let text = format!("{HEAD}{rows}");
-    if check {
-        let message = format!("{PATH} does not have these counts; `cargo xtask weight` writes it");
-        return if text == there { Ok(()) } else { Err(message.into()) };
-    }
-    fs::write(&path, text).about(&path)?;
-    println!("wrote {PATH}");
-    Ok(())
+    Ok(format!("{HEAD}{rows}"))
 }
 
 /// A row without its last cell.

@@ -9,14 +9,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use asdf_core::{Asdf, Compression, Document, Error, HistoryEntry, NewArray, Result};
-use serde::{Deserialize, Serialize};
-
-#[derive(Debug, Serialize, Deserialize, PartialEq)]
-pub(crate) struct Background {
-    pub(crate) level: f64,
-    pub(crate) method: String,
-    pub(crate) subtracted: bool,
-}
+use serde_json::json;
 
 fn main() -> Result<()> {
     let path = PathBuf::from(env::args_os().nth(1).unwrap_or_else(|| "image.asdf".into()));
@@ -24,39 +17,37 @@ fn main() -> Result<()> {
         make(&path)?;
     }
     let detector: String = Asdf::open(&path)?.tree().get_as("roman/meta/instrument/detector")?;
-    println!("the background of {detector} is {}", note_background(&path)?.level);
+    println!("the background of {detector} is {}", note_background(&path)?);
     Ok(())
 }
 
 /// Puts the median of the pixels that are not flagged into the metadata.
-pub(crate) fn note_background(path: &Path) -> Result<Background> {
+pub(crate) fn note_background(path: &Path) -> Result<f64> {
     let file = Asdf::open(path)?;
-    let pixels: Vec<f64> = file.array("roman/data")?.read()?;
-    let flags: Vec<u32> = file.array("roman/dq")?.read()?;
-    let good = pixels.into_iter().zip(flags).filter(|(_, flag)| *flag == 0);
-    let mut good: Vec<f64> = good.map(|(pixel, _)| pixel).collect();
+    let mut flags = file.array("roman/dq")?.read::<u32>()?.into_iter();
+    let mut good: Vec<f64> = file.array("roman/data")?.read()?;
+    good.retain(|_| flags.next() == Some(0));
     good.sort_by(f64::total_cmp);
     let level = *good.get(good.len() / 2).ok_or_else(|| Error::usage("image", "has no good pixel"))?;
-    let background = Background { level, method: "median".into(), subtracted: false };
 
     let mut document = Document::open(path)?;
+    let background = json!({ "level": level, "method": "median", "subtracted": false });
     document.set("roman/meta/background", &background)?;
     document.add_history(&HistoryEntry::now("the background was measured"))?;
     document.update()?;
-    Ok(background)
+    Ok(level)
 }
 
 /// Writes an image of 100 × 200 pixels, some of which are flagged.
 pub(crate) fn make(path: &Path) -> Result<()> {
     let pixel = |i: u16| if i.is_multiple_of(100) { 1e6 } else { f32::from(i % 7) };
-    let pixels: Vec<f32> = (0..20_000).map(pixel).collect();
+    let data: Vec<f32> = (0..20_000).map(pixel).collect();
     let flags: Vec<u32> = (0..20_000).map(|i| u32::from(i % 100 == 0)).collect();
     let mut document = Document::new();
-    document.set("roman/meta/instrument/name", "WFI")?;
-    document.set("roman/meta/instrument/detector", "WFI01")?;
+    document.set("roman/meta/instrument", &json!({ "name": "WFI", "detector": "WFI01" }))?;
     document.set("roman/meta/exposure/exposure_time", &139.8)?;
-    let pixels = NewArray::new(&pixels, &[100, 200])?.with_compression(Compression::Lz4);
-    document.set_array("roman/data", pixels)?;
+    document
+        .set_array("roman/data", NewArray::new(&data, &[100, 200])?.with_compression(Compression::Lz4))?;
     document.set_array("roman/dq", NewArray::new(&flags, &[100, 200])?)?;
     document.set_tag("roman", "asdf://stsci.edu/datamodels/roman/tags/wfi_image-1.2.0")?;
     document.set_tag("roman/meta/instrument", "asdf://stsci.edu/datamodels/roman/tags/wfi_mode-1.1.0")?;

@@ -6,6 +6,7 @@ use crate::model::dtype::DType;
 use crate::model::params::Params;
 use crate::spec::b2nd::{B2nd, MAX_DIMENSIONS, StoredType};
 use crate::spec::chunk_header::MAX_NBYTES;
+use crate::spec::pipeline::Codec;
 
 /// The shape of a new array, its element type, and the shapes of its chunks and blocks.
 ///
@@ -83,6 +84,29 @@ impl ArrayParams {
     #[must_use]
     pub fn with_blocks(self, blocks: &[u64]) -> Self {
         Self { blocks: Some(blocks.into()), ..self }
+    }
+
+    /// Returns the same parameters with another codec of the chunks.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Codec};
+    ///
+    /// let small = ArrayParams::of::<f32>(&[1000, 1000])?.with_codec(Codec::Zlib).with_level(9);
+    /// assert_eq!(Array::new(&small)?.shape(), [1000, 1000]);
+    /// let beyond = ArrayParams::of::<f32>(&[0])?.with_codec(Codec::Zlib).with_level(10);
+    /// assert!(Array::new(&beyond).and_then(|mut array| array.append(0, &[1.0f32])).is_err());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_codec(self, codec: Codec) -> Self {
+        Self { params: self.params.with_codec(codec), ..self }
+    }
+
+    /// Returns the same parameters with another level, from 0 (uncompressed) to 9 (smallest). Writing elements with a larger
+    /// level fails with `Usage`.
+    #[must_use]
+    pub fn with_level(self, level: u8) -> Self {
+        Self { params: self.params.with_level(level), ..self }
     }
 
     /// Returns the same parameters with another compression of the chunks. The type size stays that of the element type.

@@ -1,9 +1,9 @@
-//! Reads slices that are written like `(.., 3.., 0..=9, 5)`.
+//! Reads and writes slices that are written like `(.., 3.., 0..=9, 5)`.
 
 use sciformats_core::{IntoSelection, Result};
 
 use crate::array::Array;
-use crate::element::Element;
+use crate::element::{Element, Store};
 
 impl Array {
     /// Reads the elements of a slice in C order. A slice has one range or index per dimension. Negative numbers count from the
@@ -39,6 +39,56 @@ impl Array {
         self.read_slab_into(selection.slab(), out)?;
         selection.turn(out);
         Ok(())
+    }
+
+    /// Reads the elements of a slice as bytes of the array's type, in C order.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// let mut array = Array::new(&ArrayParams::new(&[0, 2], "<u2")?)?;
+    /// array.append(0, &[1u16, 2, 3, 4])?; // two rows
+    /// assert_eq!(array.read_slice_bytes(-1)?, [3, 0, 4, 0]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if the slice is not inside the array, and the errors of [`read_slab_bytes`](Self::read_slab_bytes).
+    pub fn read_slice_bytes(&self, part: impl IntoSelection) -> Result<Vec<u8>> {
+        let selection = part.into_selection(self.shape())?;
+        let mut bytes = self.read_slab_bytes(selection.slab())?;
+        selection.turn_bytes(&mut bytes);
+        Ok(bytes)
+    }
+
+    /// Overwrites the elements of a slice, which is written as for [`read_slice`](Self::read_slice).
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// let mut temperature = Array::new(&ArrayParams::of::<f32>(&[3, 2])?)?;
+    /// temperature.write_slice((.., 0), &[1.0f32, 2.0, 3.0])?;
+    /// temperature.write_slice(-1, &[281.5f32, 282.0])?;
+    /// assert_eq!(temperature.read::<f32>()?, [1.0, 0.0, 2.0, 0.0, 281.5, 282.0]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if the slice is not inside the array or has a negative step, and the errors of
+    /// [`write_slab`](Self::write_slab).
+    pub fn write_slice<T: Store>(&mut self, part: impl IntoSelection, values: &[T]) -> Result<()> {
+        let selection = part.into_selection(self.shape())?;
+        self.write_slab(selection.ascending()?, values)
+    }
+
+    /// Does the same as [`write_slice`](Self::write_slice), with elements that are given as bytes of the array's type.
+    ///
+    /// # Errors
+    /// `Usage` if the slice is not inside the array or has a negative step, and the errors of
+    /// [`write_slab_bytes`](Self::write_slab_bytes).
+    pub fn write_slice_bytes(&mut self, part: impl IntoSelection, bytes: &[u8]) -> Result<()> {
+        let selection = part.into_selection(self.shape())?;
+        self.write_slab_bytes(selection.ascending()?, bytes)
     }
 
     /// Does the same as [`read_slice`](Self::read_slice), but returns an array. A dimension of which a single index is selected is

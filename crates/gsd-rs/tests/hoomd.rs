@@ -1,6 +1,8 @@
 //! HOOMD trajectories: every chunk of the schema, inheritance, defaults, logs and validation.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::ops::Bound;
+
 use gsd_rs::hoomd::{Bonds, Column, Constraints, Data, Frame, Quantity, Reals, Trajectory, TrajectoryWriter};
 use gsd_rs::{CreateOptions, Error, Limits, OpenOptions, Reader, Version, Writer};
 
@@ -372,6 +374,14 @@ fn a_property_over_frames_is_one_array() {
     assert_eq!(sides.shape(), [1, 1, 6]);
     assert_eq!(sides.values(), frames[3].configuration.periodic_box.to_f64());
     assert_eq!(trajectory.property::<u8>("particles/mass", 2..2).unwrap().shape(), [0, 0, 0]);
+    let position =
+        |frames: (Bound<u64>, Bound<u64>)| trajectory.property::<f64>("particles/position", frames);
+    let all = position((Bound::Unbounded, Bound::Unbounded)).unwrap();
+    assert_eq!(all, trajectory.property("particles/position", 0..5).unwrap());
+    let some = position((Bound::Excluded(0), Bound::Included(2))).unwrap();
+    assert_eq!(some, trajectory.property("particles/position", 1..3).unwrap());
+    assert!(matches!(position((Bound::Included(0), Bound::Included(u64::MAX))), Err(Error::Usage { .. })));
+    assert_eq!(trajectory.frames(..=1).map(Result::unwrap).collect::<Vec<_>>(), frames[..2]);
 }
 
 #[test]

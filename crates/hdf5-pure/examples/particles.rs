@@ -4,18 +4,16 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use hdf5_pure::{File, Result, Writer};
+use hdf5_pure::{File, Record, Result};
 
-hdf5_pure::record! {
-    /// A row of the table.
-    #[derive(Clone, Debug, PartialEq)]
-    pub(crate) struct Particle {
-        pub(crate) id: u64,
-        pub(crate) r#type: String,
-        pub(crate) mass: f64,
-        pub(crate) position: [f32; 3],
-        pub(crate) charged: bool,
-    }
+/// A row of the table.
+#[derive(Clone, Debug, PartialEq, Record)]
+pub(crate) struct Particle {
+    pub(crate) id: u64,
+    pub(crate) r#type: String,
+    pub(crate) mass: f64,
+    pub(crate) position: [f32; 3],
+    pub(crate) charged: bool,
 }
 
 fn main() -> Result<()> {
@@ -26,23 +24,15 @@ fn main() -> Result<()> {
 
 /// Writes some particles and reads them again. Returns the sum of their masses.
 pub(crate) fn run(path: &Path) -> Result<f64> {
-    let charged = |id: u64| id.is_multiple_of(2);
-    let row = |id: u64| Particle {
-        id,
-        r#type: if charged(id) { "proton" } else { "neutron" }.into(),
-        mass: 1.5,
-        position: [id as f32, 0.0, 0.5],
-        charged: charged(id),
+    let row = |id: u64| {
+        let (kind, charged) = if id.is_multiple_of(2) { ("proton", true) } else { ("neutron", false) };
+        Particle { id, r#type: kind.into(), mass: 1.5, position: [id as f32, 0.0, 0.5], charged }
     };
     let all: Vec<Particle> = (0..10).map(row).collect();
-    let mut file = Writer::create(path)?;
-    file.dataset("particles").max_shape([None]).write(&all)?;
-    file.finish()?;
+    hdf5_pure::write(path, |file| file.dataset("particles").unlimited().write(&all))?;
 
     let particles = File::open(path)?.dataset("particles")?;
     assert_eq!(particles.read_slice::<Particle>(2..4)?, all[2..4]);
-    let kinds: Vec<String> = particles.read_field("type")?;
-    assert_eq!(kinds[..2], ["proton", "neutron"]);
-    let masses: Vec<f64> = particles.read_field("mass")?;
-    Ok(masses.iter().sum())
+    assert_eq!(particles.read_field::<String>("type")?[..2], ["proton", "neutron"]);
+    Ok(particles.read_field::<f64>("mass")?.iter().sum())
 }

@@ -59,7 +59,9 @@ pub use api::editor::{EditOptions, Editor, ObjectWriter};
 pub use api::file::{CommittedDatatype, File, Node};
 pub use api::group::Group;
 pub use api::named::AsName;
-pub use api::writer::{ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, GroupWriter, Value, Writer};
+pub use api::writer::{
+    ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, GroupWriter, Value, Writer, write,
+};
 pub use api::{conventions, swmr};
 pub use file::onion::{Revision, Revisions};
 pub use file::options::OpenOptions;

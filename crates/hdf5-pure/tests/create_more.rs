@@ -4,7 +4,7 @@
 use hdf5_pure::filters::Filters;
 use hdf5_pure::options::{Bound, FileSpace};
 use hdf5_pure::references::{RegionReference, StandardReference};
-use hdf5_pure::structure::{Part, Reference, Regular, Selection, Target};
+use hdf5_pure::structure::{Dataspace, Part, Reference, Regular, Selection, Target};
 use hdf5_pure::values::Committed;
 use hdf5_pure::{CreateOptions, Datatype, Error, File, ObjectId, Range, Slab, Writer};
 
@@ -16,6 +16,52 @@ fn writer(bound: Bound) -> Result<Writer> {
 
 fn read(file: Writer) -> Result<File> {
     Ok(File::from_bytes(file.into_bytes()?)?)
+}
+
+#[test]
+fn a_whole_file_in_one_call() -> Result {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("file.h5");
+    let fails = |file: &mut Writer| {
+        file.dataset("half").write(&[1])?;
+        file.dataset("half").write(&[1])
+    };
+    assert!(hdf5_pure::write(&path, fails).is_err() && !path.exists());
+    for value in [1, 2] {
+        hdf5_pure::write(&path, |file| file.dataset("x").write(&[value]))?;
+        assert_eq!(File::open(&path)?.dataset("x")?.read::<i32>()?, [value]);
+    }
+    assert!(hdf5_pure::write(&path, fails).is_err());
+    assert_eq!(File::open(&path)?.dataset("x")?.read::<i32>()?, [2], "the old file stays");
+    assert_eq!(std::fs::read_dir(folder.path())?.count(), 1, "nothing else is left");
+    Ok(())
+}
+
+#[test]
+fn the_first_dimension_may_be_unlimited() -> Result {
+    for bound in [Bound::Earliest, Bound::V110] {
+        let mut file = writer(bound)?;
+        file.dataset("before").unlimited().shape([2, 3]).write(&[1u8; 6])?;
+        file.dataset("list").unlimited().write(&[1, 2])?;
+        file.dataset("last")
+            .max_shape([None, None])
+            .unlimited()
+            .shape([0, 3])
+            .create::<u8>()?
+            .append(&[7; 3])?;
+        assert!(matches!(file.dataset("none").shape([]).unlimited().write(&[1]), Err(Error::Usage { .. })));
+        assert!(matches!(file.dataset("none").unlimited().write_scalar(1), Err(Error::Usage { .. })));
+        let file = read(file)?;
+        let maximum = |name: &str| match file.dataset(name)?.dataspace() {
+            Dataspace::Simple { maximum, .. } => Ok::<_, Error>(maximum.clone()),
+            other => Err(Error::usage("dataset", format!("has {other:?}"))),
+        };
+        assert_eq!(maximum("before")?, [None, Some(3)]);
+        assert_eq!(maximum("list")?, [None]);
+        assert_eq!(maximum("last")?, [None, Some(3)]);
+        assert_eq!(file.dataset("last")?.read::<u8>()?, [7; 3]);
+    }
+    Ok(())
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! Reads slices that are written like `(.., 3.., 0..=9, 5)`.
+//! Reads and writes slices that are written like `(.., 3.., 0..=9, 5)`.
 
-use sciformats_core::{IntoSelection, Result};
+use sciformats_core::{IntoSelection, ReadAt, Result, WriteAt};
 
+use crate::editor::Editor;
 use crate::element::Element;
 use crate::reader::Reader;
 
@@ -38,5 +39,56 @@ impl Reader {
         self.read_slab_into(selection.slab(), out)?;
         selection.turn(out);
         Ok(())
+    }
+
+    /// Reads the elements of a slice as bytes of the file's type, in C order.
+    ///
+    /// ```
+    /// use npy::Reader;
+    ///
+    /// let reader = Reader::from_bytes(npy::to_bytes(&[2, 2], &[1u16, 2, 3, 300])?)?;
+    /// assert_eq!(reader.read_slice_bytes(-1)?, [3, 0, 0x2c, 1]); // the last row
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if the slice is not inside the array, and the errors of [`read_slab_bytes`](Self::read_slab_bytes).
+    pub fn read_slice_bytes(&self, part: impl IntoSelection) -> Result<Vec<u8>> {
+        let selection = part.into_selection(self.shape())?;
+        let mut bytes = self.read_slab_bytes(selection.slab())?;
+        selection.turn_bytes(&mut bytes);
+        Ok(bytes)
+    }
+}
+
+impl<S: ReadAt + WriteAt> Editor<S> {
+    /// Overwrites the elements of a slice, which is written as for [`Reader::read_slice`].
+    ///
+    /// ```
+    /// use npy::{Editor, Reader};
+    ///
+    /// let mut editor = Editor::in_storage(npy::to_bytes(&[2, 3], &[1u8, 2, 3, 4, 5, 6])?)?;
+    /// editor.write_slice((.., 1), &[20u8, 50])?;
+    /// editor.write_slice((-1, ..1), &[40u8])?;
+    /// assert_eq!(Reader::from_bytes(editor.into_storage())?.read::<u8>()?, [1, 20, 3, 40, 50, 6]);
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if the slice is not inside the array or has a negative step, and the errors of
+    /// [`write_slab`](Self::write_slab).
+    pub fn write_slice<T: Element>(&mut self, part: impl IntoSelection, elements: &[T]) -> Result<()> {
+        let selection = part.into_selection(self.shape())?;
+        self.write_slab(selection.ascending()?, elements)
+    }
+
+    /// Does the same as [`write_slice`](Self::write_slice), with elements that are given as bytes of the file's type.
+    ///
+    /// # Errors
+    /// `Usage` if the slice is not inside the array or has a negative step, and the errors of
+    /// [`write_slab_bytes`](Self::write_slab_bytes).
+    pub fn write_slice_bytes(&mut self, part: impl IntoSelection, bytes: &[u8]) -> Result<()> {
+        let selection = part.into_selection(self.shape())?;
+        self.write_slab_bytes(selection.ascending()?, bytes)
     }
 }

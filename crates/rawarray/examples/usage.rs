@@ -6,7 +6,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use rawarray::{Editor, Error, Range, RawArray, Reader, Result, Slab};
+use rawarray::{Editor, Error, RawArray, Reader, Result};
 
 fn main() -> Result<()> {
     let path = PathBuf::from(env::args_os().nth(1).unwrap_or_else(|| "camera.ra".into()));
@@ -21,11 +21,10 @@ fn main() -> Result<()> {
 /// Returns the mean of each row of the last frame.
 pub(crate) fn means(path: &Path) -> Result<Vec<f64>> {
     let frames = Reader::open(path)?;
-    let [count, rows, columns] = frames.shape()[..] else {
+    let [_, _, columns] = frames.shape()[..] else {
         return Err(Error::usage("array", "has other dimensions than frames, rows and columns"));
     };
-    let last = [Range::new(count.saturating_sub(1), 1), Range::all(rows), Range::all(columns)];
-    let last: Vec<f64> = frames.read_slab(&Slab::new(frames.shape(), last)?)?;
+    let last: Vec<f64> = frames.read_slice(-1)?;
     Ok(last.chunks(columns.max(1) as usize).map(|row| row.iter().sum::<f64>() / columns as f64).collect())
 }
 

@@ -71,6 +71,11 @@ impl Session {
         self.far.open(path, &self.options.clone().with_missing(Missing::Filled))
     }
 
+    /// Opens a file to be looked at. Elements that are missing in other files are an error.
+    pub(crate) fn try_open_whole(&self, path: &Path) -> Result<File> {
+        self.far.open(path, &self.options)
+    }
+
     /// As [`try_open`](Self::try_open), but also opens a file that was cut short, in order to report what is
     /// wrong with it.
     pub(crate) fn try_open_cut(&self, path: &Path) -> Result<File> {
@@ -104,7 +109,7 @@ impl Session {
 
     /// Opens a file whose elements are to be written. Missing elements are an error.
     pub(crate) fn open_whole(&self, path: &Path) -> Outcome<File> {
-        self.far.open(path, &self.options).map_err(|error| Failure::of(path, &error))
+        self.try_open_whole(path).map_err(|error| Failure::of(path, &error))
     }
 
     /// As [`open_whole`](Self::open_whole), for a file of which each structure is read once: no pages of it are kept in memory.

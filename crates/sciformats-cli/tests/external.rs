@@ -146,6 +146,15 @@ fn a_length_that_nobody_knows_is_not_zero() {
     let output = program.run(&["stats", "m.h5"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.code() == Some(1) && text.contains("gone.h5"), "{text}");
+    for word in ["m.h5", "m.h5:/v"] {
+        let text = program.stdout(0, &["info", word]);
+        assert!(
+            text.contains("of unknown length") && text.contains("gone.h5") && !text.contains(" 0 B"),
+            "{text}"
+        );
+        let json: Json = serde_json::from_str(&program.stdout(0, &["info", "--json", word])).unwrap();
+        assert!(json["unknown"].to_string().contains("gone.h5") && json.get("shape").is_none(), "{json}");
+    }
 }
 
 #[test]

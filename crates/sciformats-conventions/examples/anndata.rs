@@ -6,9 +6,9 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use sciformats_conventions::sciformats::{Error, Result};
+use sciformats_conventions::Dataset;
+use sciformats_conventions::sciformats::Result;
 use sciformats_conventions::write::AnnData;
-use sciformats_conventions::{Dataset, Values};
 
 fn main() -> Result<()> {
     let path = PathBuf::from(env::args_os().nth(1).unwrap_or_else(|| "cells.h5ad".into()));
@@ -24,10 +24,7 @@ fn main() -> Result<()> {
 /// Returns the types of cells, and the mean counts of all genes in each of them.
 pub(crate) fn means(path: &Path) -> Result<Vec<(String, Vec<f64>)>> {
     let data = Dataset::open(path)?;
-    let cells = data.table("/obs")?;
-    let Values::Categories { codes, names, .. } = cells.column("cell_type")?.read(0, cells.rows)? else {
-        return Err(Error::usage("cell_type", "has no categories"));
-    };
+    let (codes, names) = data.table("/obs")?.read("cell_type")?.into_categories()?;
     let counts = data.sparse("/X")?;
     let mut sums = vec![(0.0, vec![0.0; counts.shape[1] as usize]); names.len()];
     for (cell, code) in (0..).zip(codes) {
@@ -46,8 +43,7 @@ pub(crate) fn make(path: &Path) -> Result<()> {
     let values = [5.0f32, 1.0, 7.0, 2.0, 2.0, 6.0, 9.0];
     file.csr("X", [6, 4], (&[0, 2, 3, 4, 5, 6, 7], &[0, 3, 0, 1, 2, 0, 2], &values))?;
     let mut cells = file.frame("obs", &["c1", "c2", "c3", "c4", "c5", "c6"])?;
-    cells.categories("cell_type", &["T cell", "B cell"], &[0, 0, 1, 1, 0, 1].map(Some), false)?;
-    cells.finish()?;
-    file.frame("var", &["CD3E", "MS4A1", "NKG7", "ACTB"])?.finish()?;
+    cells.categories("cell_type", &["T cell", "B cell"], &[0, 0, 1, 1, 0, 1].map(Some))?;
+    file.frame("var", &["CD3E", "MS4A1", "NKG7", "ACTB"])?;
     file.finish()
 }

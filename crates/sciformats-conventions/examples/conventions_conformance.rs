@@ -76,13 +76,12 @@ fn anndata(path: &Path) -> sciformats::Result<()> {
     file.csc("layers/turned", [3, 2], (&[0, 1, 3], &[2, 0, 2], &[1i64, 5, 7]))?;
     file.dense("obsm/X_pca", &[3, 2], &[0.5, 1.0, 1.5, 2.0, 2.5, 3.0])?;
     let mut cells = file.frame("obs", &["c1", "c2", "größer"])?;
-    cells.categories("kind", &["T cell", "B cell"], &[Some(0), None, Some(1)], false)?;
-    cells.categories("stage", &["early", "late"], &[Some(1), Some(0), Some(1)], true)?;
+    cells.categories("kind", &["T cell", "B cell"], &[Some(0), None, Some(1)])?;
+    cells.ordered_categories("stage", &["early", "late"], &[Some(1), Some(0), Some(1)])?;
     cells.column("depth", &[0.5, 1.5, f64::NAN])?.column("count", &[1i64, 2, 3])?;
     cells.column("good", &[true, false, true])?.texts("batch", &["a", "b", ""])?;
-    cells.finish()?;
-    file.frame("var", &["g1", "g2"])?.finish()?;
-    file.frame("uns/log", &["first"])?.finish()?;
+    file.frame("var", &["g1", "g2"])?;
+    file.frame("uns/log", &["first"])?;
     file.finish()
 }
 

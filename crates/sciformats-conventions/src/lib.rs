@@ -65,5 +65,5 @@ pub use sciformats;
 pub use sparse::{Major, SparseMatrix, Stored};
 pub use table::{Column, Table};
 pub use undecoded::{TextPadding, Undecoded};
-pub use values::Values;
+pub use values::{Names, Values};
 pub use variable::{Coordinate, Dimension, Flags, Role, Spacing, Variable, type_name};

@@ -7,6 +7,9 @@ use sciformats_core::bound;
 
 use crate::time::DateTime;
 
+/// Names of categories, which elements share.
+pub type Names = Arc<[String]>;
+
 /// Elements as their convention defines them, in C order.
 ///
 /// ```
@@ -244,6 +247,30 @@ impl Values {
             Self::Times(_) => Err(wrong("moments")),
             Self::Categories { .. } => Err(wrong("categories")),
         }
+    }
+
+    /// Returns the index of its name for each element, where `None` means a missing one, and the names.
+    ///
+    /// ```
+    /// use sciformats_conventions::Values;
+    ///
+    /// let kinds = Values::Categories { codes: vec![Some(0), None], names: ["T cell".into()].into(), ordered: false };
+    /// let (codes, names) = kinds.into_categories()?;
+    /// assert_eq!((codes, &names[..]), (vec![Some(0), None], &["T cell".to_owned()][..]));
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if they are not categories.
+    pub fn into_categories(self) -> Result<(Vec<Option<usize>>, Names)> {
+        let kind = match self {
+            Self::Categories { codes, names, .. } => return Ok((codes, names)),
+            Self::Plain { element, .. } => element.to_string(),
+            Self::Text(_) => "texts".to_owned(),
+            Self::Times(_) => "moments".to_owned(),
+        };
+        Err(Error::usage("values", format!("are {kind}, not categories")))
     }
 
     /// Formats each element for people; `None` means a missing one.

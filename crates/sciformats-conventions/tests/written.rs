@@ -3,8 +3,9 @@
 #![cfg(feature = "hdf5")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use sciformats_conventions::sciformats::Error;
 use sciformats_conventions::write::{AnnData, NeXus};
-use sciformats_conventions::{Dataset, Role};
+use sciformats_conventions::{Dataset, Role, Values};
 
 #[test]
 fn nexus_data_have_a_signal_and_axes() {
@@ -54,26 +55,33 @@ fn anndata_have_frames_and_matrices() {
     file.csc("layers/turned", [3, 2], (&[0, 1, 3], &[2, 0, 2], &[1i64, 5, 7])).unwrap();
     assert!(file.dense("X", &[1], &[1.0]).is_err(), "it exists");
     let mut cells = file.frame("obs", &["c1", "c2", "c3"]).unwrap();
-    cells.categories("kind", &["T", "B"], &[Some(0), None, Some(1)], false).unwrap();
-    assert!(cells.categories("none", &["T"], &[Some(0), None, Some(1)], false).is_err());
+    cells.categories("kind", &["T", "B"], &[Some(0), None, Some(1)]).unwrap();
+    assert!(cells.categories("none", &["T"], &[Some(0), None, Some(1)]).is_err());
     assert!(cells.column("short", &[1.0]).is_err());
     cells.texts("batch", &["a", "b", ""]).unwrap();
-    cells.finish().unwrap();
-    file.frame("var", &["g1", "g2"]).unwrap().finish().unwrap();
+    cells.ordered_categories("stage", &["early", "late"], &[Some(1), Some(0), None]).unwrap();
+    file.frame("var", &["g1", "g2"]).unwrap();
     file.finish().unwrap();
 
     let data = Dataset::open(&path).unwrap();
     assert_eq!(data.identity().unwrap().unwrap().convention, "AnnData");
     let cells = data.table("/obs").unwrap();
     let names: Vec<&str> = cells.columns.iter().map(|column| column.name.as_str()).collect();
-    assert_eq!((cells.rows, names), (3, vec!["kind", "batch"]));
+    assert_eq!((cells.rows, names), (3, vec!["kind", "batch", "stage"]));
     let kinds = cells.columns[0].read(0, 3).unwrap().cells().unwrap();
     assert_eq!(kinds, [Some("T".to_owned()), None, Some("B".to_owned())]);
+    let (codes, names) = cells.read("kind").unwrap().into_categories().unwrap();
+    assert_eq!((codes, names.join(" ")), (vec![Some(0), None, Some(1)], "T B".to_owned()));
+    let refused = cells.read("batch").unwrap().into_categories().unwrap_err().to_string();
+    assert_eq!(refused, "values are string, not categories");
+    assert!(matches!(cells.read("stages"), Err(Error::NotFound { .. })));
+    assert!(matches!(cells.read("kind").unwrap(), Values::Categories { ordered: false, .. }));
+    assert!(matches!(cells.read("stage").unwrap(), Values::Categories { ordered: true, .. }));
     assert_eq!(data.sparse("/X").unwrap().dense(0, 3).unwrap(), [0.0, 5.0, 0.0, 0.0, 1.0, 7.0]);
     assert_eq!(data.sparse("/layers/turned").unwrap().dense(1, 1).unwrap(), [5.0, 0.0, 7.0]);
 
     let mut lacking = AnnData::create(dir.path().join("lacking.h5ad")).unwrap();
-    lacking.frame("obs", &["c1"]).unwrap().finish().unwrap();
+    lacking.frame("obs", &["c1"]).unwrap();
     assert!(lacking.finish().is_err(), "there is no var");
 }
 

@@ -113,6 +113,25 @@ impl Selection {
         self.reversed.iter().zip(self.slab.ranges()).any(|(&reversed, range)| reversed && range.count > 1)
     }
 
+    /// Returns the elements to write, for which no dimension may be reversed.
+    ///
+    /// ```
+    /// use sciformats_core::select::{IntoSelection, by};
+    ///
+    /// assert_eq!(by(.., 2).into_selection(&[5])?.ascending()?.shape(), [3]);
+    /// assert!(by(.., -1).into_selection(&[5])?.ascending().is_err());
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a dimension is reversed.
+    pub fn ascending(&self) -> Result<&Slab> {
+        if self.is_reversed() {
+            return Err(Error::usage("slice", "has a negative step: reverse the values instead"));
+        }
+        Ok(&self.slab)
+    }
+
     /// Reorders the elements of the [`slab`](Self::slab) to the order of the selection.
     ///
     /// ```
@@ -124,13 +143,40 @@ impl Selection {
     /// # Ok::<(), sciformats_core::Error>(())
     /// ```
     pub fn turn<T>(&self, elements: &mut [T]) {
+        let count = elements.len();
+        self.exchange(count, |a, b| elements.swap(a, b));
+    }
+
+    /// Does the same as [`turn`](Self::turn), for the bytes of the elements, which all have the same size.
+    ///
+    /// ```
+    /// use sciformats_core::select::{IntoSelection, by};
+    ///
+    /// let mut bytes = *b"aabbcc";
+    /// by(.., -1).into_selection(&[3])?.turn_bytes(&mut bytes);
+    /// assert_eq!(&bytes, b"ccbbaa");
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    pub fn turn_bytes(&self, bytes: &mut [u8]) {
+        let count = crate::bound::addressable(self.slab.len());
+        let size = bytes.len().checked_div(count).unwrap_or_default();
+        self.exchange(count, |a, b| {
+            let (before, after) = bytes.split_at_mut(b * size);
+            if let (Some(a), Some(b)) = (before.get_mut(a * size..(a + 1) * size), after.get_mut(..size)) {
+                a.swap_with_slice(b);
+            }
+        });
+    }
+
+    /// Calls `swap` with each pair of elements that change places, the first one first, if there are `count` of them.
+    fn exchange(&self, count: usize, mut swap: impl FnMut(usize, usize)) {
         if !self.is_reversed() {
             return;
         }
         let counts: Vec<usize> =
             self.slab.ranges().iter().map(|range| crate::bound::addressable(range.count)).collect();
         // Reversing dimensions twice changes nothing, so each element is exchanged with one other element.
-        for at in 0..elements.len() {
+        for at in 0..count {
             let (mut rest, mut other, mut stride) = (at, 0usize, 1usize);
             for (&count, &reversed) in counts.iter().zip(&self.reversed).rev() {
                 let (index, above) = (rest.checked_rem(count), rest.checked_div(count));
@@ -140,8 +186,8 @@ impl Selection {
                 stride *= count;
                 rest = above;
             }
-            if at < other && other < elements.len() {
-                elements.swap(at, other);
+            if at < other && other < count {
+                swap(at, other);
             }
         }
     }
@@ -218,6 +264,20 @@ mod tests {
         assert_eq!(taken("3:0:-2", &[4]), (vec![2], vec![3, 1]));
         assert_eq!(taken(":-1", &[4]), (vec![3], vec![0, 1, 2]));
         assert_eq!(taken("1", &[3]), (vec![], vec![1]));
+    }
+
+    #[test]
+    fn bytes_turn_as_elements_do() {
+        let selection = (by(.., -1), .., by(.., -1)).into_selection(&[2, 2, 3]).unwrap();
+        let mut elements: Vec<u32> = (0..12).map(|i| i * 0x0102_0304).collect();
+        let mut bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
+        selection.turn(&mut elements);
+        selection.turn_bytes(&mut bytes);
+        assert_eq!(bytes, elements.iter().flat_map(|element| element.to_le_bytes()).collect::<Vec<_>>());
+        selection.turn_bytes(&mut []); // elements without bytes, such as empty texts
+        let refused = selection.ascending().unwrap_err().to_string();
+        assert_eq!(refused, "slice has a negative step: reverse the values instead");
+        assert_eq!((1, ..).into_selection(&[2, 3]).unwrap().ascending().unwrap().shape(), [1, 3]);
     }
 
     #[test]

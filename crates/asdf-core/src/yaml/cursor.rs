@@ -155,7 +155,17 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips blanks, comments and line breaks up to the next content. Returns whether a line break (or the end) was passed.
-    pub(super) fn skip_to_content(&mut self, flow: bool) -> Result<bool> {
+    /// Tabs must not indent the content.
+    pub(super) fn skip_to_content(&mut self) -> Result<bool> {
+        self.skip_with(Tabs::Refused)
+    }
+
+    /// Does the same as [`skip_to_content`](Self::skip_to_content) in a flow collection, where indentation has no meaning.
+    pub(super) fn skip_to_content_in_flow(&mut self) -> Result<bool> {
+        self.skip_with(Tabs::Allowed)
+    }
+
+    fn skip_with(&mut self, tabs: Tabs) -> Result<bool> {
         let mut crossed = false;
         loop {
             let start = self.at;
@@ -175,12 +185,19 @@ impl<'a> Cursor<'a> {
             }
             let indentation = self.slice(self.line_start, self.at);
             let only_blanks = crossed || start == self.line_start;
-            if !flow && only_blanks && indentation.contains('\t') {
+            if tabs == Tabs::Refused && only_blanks && indentation.contains('\t') {
                 return Err(self.error("is indented with a tab"));
             }
             return Ok(crossed);
         }
     }
+}
+
+/// Whether tabs may indent content.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tabs {
+    Allowed,
+    Refused,
 }
 
 /// Returns a column as a signed number, in which −1 means that there is none. No text has so many columns that one is lost.

@@ -93,7 +93,7 @@ impl Parser<'_> {
     }
 
     fn flow_space(&mut self) -> Result<()> {
-        self.cursor.skip_to_content(true)?;
+        self.cursor.skip_to_content_in_flow()?;
         if self.cursor.is_end() || self.cursor.is_marker() {
             return Err(self.cursor.error("ends inside a collection in brackets"));
         }

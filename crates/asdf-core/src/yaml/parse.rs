@@ -84,10 +84,10 @@ fn read(text: &[u8], base: u64, limits: &Limits, keeps_text: bool) -> Result<(Tr
     let inline = !parser.directives()?;
     parser.tree.root = parser.block_node(Place { indent: -1, inline, sequence: false })?;
     let cursor = &mut parser.cursor;
-    cursor.skip_to_content(false)?;
+    cursor.skip_to_content()?;
     if cursor.is_marker() && cursor.peek() == b'.' {
         cursor.advance(3);
-        cursor.skip_to_content(false)?;
+        cursor.skip_to_content()?;
     }
     match () {
         () if cursor.is_end() => {
@@ -112,7 +112,7 @@ pub(super) fn document_of_nodes(text: &[u8], base: u64) -> Result<Tree> {
 pub(super) fn fragment((text, offset): (&str, u64), handles: &Arc<Handles>, are_items: bool) -> Result<Tree> {
     let cursor = Cursor::new(text.as_bytes(), offset)?;
     let mut parser = Parser::new(cursor, Arc::clone(handles), Limits::default());
-    parser.cursor.skip_to_content(false)?;
+    parser.cursor.skip_to_content()?;
     let column = parser.cursor.column();
     let id = parser.begin()?;
     parser.tree.root = id;
@@ -144,7 +144,7 @@ impl<'a> Parser<'a> {
     fn directives(&mut self) -> Result<bool> {
         let mut any = false;
         loop {
-            self.cursor.skip_to_content(false)?;
+            self.cursor.skip_to_content()?;
             if self.cursor.peek() == b'%' && self.cursor.column() == 0 {
                 any = true;
                 let start = self.cursor.at;
@@ -223,7 +223,7 @@ impl<'a> Parser<'a> {
     }
 
     fn block_node_here(&mut self, mut place: Place) -> Result<NodeId> {
-        place.inline |= self.cursor.skip_to_content(false)?;
+        place.inline |= self.cursor.skip_to_content()?;
         if !self.is_inside(place) {
             return self.begin();
         }
@@ -231,7 +231,7 @@ impl<'a> Parser<'a> {
         let mut here = self.properties()?;
         let mut outer = None;
         if let Some(first) = here
-            && self.cursor.skip_to_content(false)?
+            && self.cursor.skip_to_content()?
         {
             if !self.is_inside(place) {
                 return Ok(first.id);
@@ -240,7 +240,7 @@ impl<'a> Parser<'a> {
             outer = Some(first.id);
             here = self.properties()?;
             if let Some(second) = here
-                && self.cursor.skip_to_content(false)?
+                && self.cursor.skip_to_content()?
             {
                 let merged = self.merged(first.id, second.id)?;
                 if !self.is_inside(place) {
@@ -346,7 +346,7 @@ impl<'a> Parser<'a> {
             }
             self.cursor.advance(1);
             items.push(self.block_node(Place { indent, inline: true, sequence: false })?);
-            self.cursor.skip_to_content(false)?;
+            self.cursor.skip_to_content()?;
             if !self.is_at_item(column) {
                 break;
             }
@@ -381,7 +381,7 @@ impl<'a> Parser<'a> {
                 Key::Explicit => {
                     self.cursor.advance(1);
                     let key = self.block_node(place)?;
-                    self.cursor.skip_to_content(false)?;
+                    self.cursor.skip_to_content()?;
                     if self.cursor.column() == column && self.cursor.is_indicator(b':') {
                         self.cursor.advance(1);
                         (key, self.block_node(place)?)
@@ -391,7 +391,7 @@ impl<'a> Parser<'a> {
                 }
             };
             entries.push(pair);
-            self.cursor.skip_to_content(false)?;
+            self.cursor.skip_to_content()?;
             if self.cursor.is_end() || self.cursor.is_marker() || self.cursor.column() < column {
                 break;
             }
@@ -435,7 +435,7 @@ impl<'a> Parser<'a> {
             entries.extend(keys.zip(values));
             self.cursor.advance(sub(end, self.cursor.at)?);
             self.cursor.line_start = self.cursor.at;
-            self.cursor.skip_to_content(false)?;
+            self.cursor.skip_to_content()?;
             if self.cursor.is_end() || self.cursor.is_marker() || self.cursor.column() < column {
                 return Ok(true);
             }
@@ -494,7 +494,7 @@ impl<'a> Parser<'a> {
             any = true;
             self.cursor.advance(sub(end, self.cursor.at)?);
             self.cursor.line_start = self.cursor.at;
-            self.cursor.skip_to_content(false)?;
+            self.cursor.skip_to_content()?;
             if self.cursor.column() != standing.column || self.cursor.is_end() {
                 return Ok(true);
             }

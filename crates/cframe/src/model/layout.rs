@@ -25,7 +25,7 @@ use super::compress::{compress, ordinary};
 use super::frame::Frame;
 use super::params::{Params, Split};
 use crate::spec::chunk_header::{ChunkHeader, Special};
-use crate::spec::frame_header::{ChunkSize, FrameHeader};
+use crate::spec::frame_header::{ChunkSize, FrameHeader, Varying};
 use crate::spec::offset::Offset;
 use crate::spec::pipeline::Codec;
 use crate::spec::trailer::Trailer;
@@ -103,8 +103,9 @@ pub(crate) fn describe(header: &mut FrameHeader, entries: &[Entry]) -> Result<()
         ChunkSize::Unknown => header.chunksize,
         known => known,
     };
-    let vl = header.general_flags & 0x80 != 0;
-    header.general_flags = FrameHeader::general_flags(header.chunksize == ChunkSize::Variable, vl);
+    let varying =
+        Varying { chunks: header.chunksize == ChunkSize::Variable, blocks: header.general_flags & 0x80 != 0 };
+    header.general_flags = FrameHeader::general_flags(varying);
     Ok(())
 }
 

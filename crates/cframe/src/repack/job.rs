@@ -18,7 +18,7 @@ use crate::model::schunk::stream::Stream;
 use crate::model::schunk::{SChunk, described, params_of};
 use crate::model::source::Source;
 use crate::spec::chunk_header::Special;
-use crate::spec::frame_header::{ChunkSize, FrameHeader};
+use crate::spec::frame_header::{ChunkSize, FrameHeader, Varying};
 use crate::spec::offset::Offset;
 use crate::spec::pipeline::{Codec, Pipeline};
 use crate::spec::trailer::Trailer;
@@ -202,7 +202,7 @@ impl<'a> Job<'a> {
     pub(super) fn cut_header(&self, params: &Params, (size, nbytes): (u32, u64)) -> FrameHeader {
         let header = FrameHeader { blocksize: params.blocksize, ..self.described(params) };
         let chunksize = if nbytes == 0 { ChunkSize::Unknown } else { ChunkSize::Fixed(size) };
-        let general_flags = FrameHeader::general_flags(false, false);
+        let general_flags = FrameHeader::general_flags(Varying::NONE);
         FrameHeader { nbytes, chunksize, general_flags, ..header }
     }
 

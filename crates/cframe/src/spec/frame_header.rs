@@ -150,6 +150,17 @@ pub struct FrameHeader {
     pub(crate) layers: Vec<Layer>,
 }
 
+/// What varies in size from one to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Varying {
+    pub(crate) chunks: bool,
+    pub(crate) blocks: bool,
+}
+
+impl Varying {
+    pub(crate) const NONE: Self = Self { chunks: false, blocks: false };
+}
+
 impl FrameHeader {
     /// The number of bytes before the metalayers.
     pub(crate) const FIXED: usize = 87;
@@ -268,11 +279,11 @@ impl FrameHeader {
         Ok(out)
     }
 
-    /// Returns the general flags of a frame, which say whether chunks or blocks vary in size.
-    pub(crate) fn general_flags(chunks_vary: bool, blocks_vary: bool) -> u8 {
-        let version = if chunks_vary || blocks_vary { VERSION_VARIABLE } else { VERSION };
-        let chunks = if chunks_vary { VARIABLE_CHUNKS } else { 0 };
-        let blocks = if blocks_vary { VARIABLE_BLOCKS } else { 0 };
+    /// Returns the general flags of a frame, which say what varies in size.
+    pub(crate) fn general_flags(varying: Varying) -> u8 {
+        let version = if varying == Varying::NONE { VERSION } else { VERSION_VARIABLE };
+        let chunks = if varying.chunks { VARIABLE_CHUNKS } else { 0 };
+        let blocks = if varying.blocks { VARIABLE_BLOCKS } else { 0 };
         version | WIDE_OFFSETS | chunks | blocks
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// use gsd_rs::hoomd::List;
-/// let mut first: List<u32> = vec![1, 2, 3].into();
+/// let mut first: List<u32> = [1, 2, 3].into();
 /// let second = first.clone();
 /// first[0] = 7;
 /// assert_eq!((first, second), (vec![7, 2, 3].into(), vec![1, 2, 3].into()));
@@ -62,6 +62,12 @@ impl<T> Default for List<T> {
 impl<T> From<Vec<T>> for List<T> {
     fn from(values: Vec<T>) -> Self {
         Self(Arc::new(values))
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for List<T> {
+    fn from(values: [T; N]) -> Self {
+        Vec::from(values).into()
     }
 }
 

@@ -1,6 +1,6 @@
 //! A property of many frames as one array.
 
-use std::ops::Range;
+use std::ops::RangeBounds;
 
 use sciformats_core::arith::{fit, mul};
 use sciformats_core::endian::ByteOrder;
@@ -107,7 +107,7 @@ impl<T> Property<T> {
 }
 
 impl Trajectory {
-    /// Returns a property of some frames as one array. Elements are converted if no value changes. If a frame does not store the
+    /// Returns a property of some frames, or of all with `..`, as one array. Elements are converted if no value changes. If a frame does not store the
     /// property, the value of frame 0 or the default of the schema counts, as in [`frame`](Self::frame). A value of the
     /// configuration is one row.
     ///
@@ -124,7 +124,8 @@ impl Trajectory {
     /// # }
     /// # let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
     /// assert_eq!(trajectory.property::<f64>("particles/velocity", 1..3)?.values()[6..], [2.0; 6]);
-    /// assert_eq!(trajectory.property::<u8>("particles/mass", 0..1)?.values(), [1, 1]); // the default
+    /// assert_eq!(trajectory.property::<u8>("particles/mass", ..1)?.values(), [1, 1]); // the default
+    /// assert_eq!(trajectory.property::<f64>("particles/velocity", ..)?.shape(), [3, 2, 3]);
     /// # Ok::<(), gsd_rs::Error>(())
     /// ```
     ///
@@ -132,7 +133,8 @@ impl Trajectory {
     /// [`Error::Usage`] if there are no such frames, or if the number of particles (or bonds) differs between them;
     /// [`Error::NotFound`] for a chunk that neither the schema nor the file contains; [`Error::Misfit`] with the index in the
     /// array of the first element that `T` cannot hold; [`Error::LimitExceeded`]; and those of [`frame`](Self::frame).
-    pub fn property<T: Number>(&self, name: &str, frames: Range<u64>) -> Result<Property<T>> {
+    pub fn property<T: Number>(&self, name: &str, frames: impl RangeBounds<u64>) -> Result<Property<T>> {
+        let frames = self.numbers(frames);
         if frames.start > frames.end || frames.end > self.len() {
             let problem = format!(
                 "{}..{} are out of range, because the file has {} frames",

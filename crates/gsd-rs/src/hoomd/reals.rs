@@ -12,6 +12,7 @@ use super::List;
 /// assert_eq!((single.as_f32(), single.as_f64()), (Some(&[0.5, 1.5][..]), None));
 /// assert_eq!(double.get(0), Some(0.1));
 /// assert_eq!(single.iter().chain(double.iter()).sum::<f64>(), 2.1); // whatever the precision
+/// assert_eq!((0..2u8).map(|i| f32::from(i) + 0.5).collect::<Reals>(), Reals::from([0.5f32, 1.5]));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reals {
@@ -100,14 +101,25 @@ impl Default for Reals {
     }
 }
 
-impl From<Vec<f32>> for Reals {
-    fn from(values: Vec<f32>) -> Self {
-        Self::F32(values.into())
-    }
-}
+macro_rules! from_values {
+    ($($type:ty: $variant:ident),*) => {$(
+        impl From<Vec<$type>> for Reals {
+            fn from(values: Vec<$type>) -> Self {
+                Self::$variant(values.into())
+            }
+        }
 
-impl From<Vec<f64>> for Reals {
-    fn from(values: Vec<f64>) -> Self {
-        Self::F64(values.into())
-    }
+        impl<const N: usize> From<[$type; N]> for Reals {
+            fn from(values: [$type; N]) -> Self {
+                Vec::from(values).into()
+            }
+        }
+
+        impl FromIterator<$type> for Reals {
+            fn from_iter<I: IntoIterator<Item = $type>>(values: I) -> Self {
+                Vec::from_iter(values).into()
+            }
+        }
+    )*};
 }
+from_values!(f32: F32, f64: F64);

@@ -1,10 +1,10 @@
 //! Reading a trajectory.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Bound, Range, RangeBounds};
 use std::path::Path;
 
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use super::log::{self, PREFIX};
 use super::source::{Budget, Cache, Source};
@@ -17,7 +17,7 @@ use crate::{Chunk, Reader};
 /// use gsd_rs::hoomd::Trajectory;
 ///
 /// let trajectory = Trajectory::open("trajectory.gsd")?;
-/// for frame in trajectory.frames(0..trajectory.len()) {
+/// for frame in trajectory.frames(..) {
 ///     let frame = frame?;
 ///     println!("{}: {:?}", frame.configuration.step, frame.particles.position.get(0));
 /// }
@@ -184,7 +184,7 @@ impl Trajectory {
         Frame::load(&self.source(frame)?)
     }
 
-    /// Reads frames one after another.
+    /// Reads frames one after another, all of them with `..`.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -201,14 +201,30 @@ impl Trajectory {
     /// # }
     /// # let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
     /// let mut way = 0.0;
-    /// for frame in trajectory.frames(1..3) {
+    /// for frame in trajectory.frames(1..) {
     ///     way += frame?.particles.position.get(0).unwrap_or(0.0);
     /// }
     /// assert_eq!(way, 3.0);
     /// # Ok::<(), gsd_rs::Error>(())
     /// ```
-    pub fn frames(&self, frames: Range<u64>) -> impl Iterator<Item = Result<Frame>> {
-        frames.map(move |frame| self.frame(frame))
+    pub fn frames(&self, frames: impl RangeBounds<u64>) -> impl Iterator<Item = Result<Frame>> {
+        self.numbers(frames).map(move |frame| self.frame(frame))
+    }
+
+    /// Returns the numbers of frames in a range, which need not exist.
+    pub(super) fn numbers(&self, frames: impl RangeBounds<u64>) -> Range<u64> {
+        // Sums are bounds: no file has so many frames.
+        let start = match frames.start_bound() {
+            Bound::Included(&first) => first,
+            Bound::Excluded(&before) => bound::sum(before, 1),
+            Bound::Unbounded => 0,
+        };
+        let end = match frames.end_bound() {
+            Bound::Included(&last) => bound::sum(last, 1),
+            Bound::Excluded(&end) => end,
+            Bound::Unbounded => self.len(),
+        };
+        start..end
     }
 
     /// Returns the chunk that contains a value of a frame: that of the frame, or if it has none, that of frame 0. Per-particle

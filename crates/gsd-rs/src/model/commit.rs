@@ -38,6 +38,15 @@ const SIZE: u64 = IndexEntry::SIZE as u64;
 /// The alignment of new blocks, which ensures that no entry is in two sectors.
 const ALIGNMENT: u64 = 64;
 
+/// What the writer does after a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// It commits more frames.
+    Continue,
+    /// It closes the file, so that the index also gets space for other programs to append.
+    Close,
+}
+
 /// The state of an open file as of the last commit.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
@@ -111,11 +120,11 @@ impl State {
         Block { location: self.index.location, allocated: self.capacity }
     }
 
-    /// Plans a commit to the file in `storage`. If `last` is set, the index also gets space for other programs to append.
+    /// Plans a commit to the file in `storage`.
     pub(crate) fn plan<'a>(
         &self,
         pending: &Pending<'a, '_>,
-        last: bool,
+        then: Then,
         storage: &dyn ReadAt,
     ) -> Result<Commit<'a>> {
         let mut next = Self { frames: pending.frames, uncertain: false, ..self.clone() };
@@ -164,7 +173,10 @@ impl State {
             return Err(Error::usage("file", "would be longer than 2^63 bytes"));
         }
 
-        next.header.index = if last { next.whole() } else { next.sealed()? };
+        next.header.index = match then {
+            Then::Close => next.whole(),
+            Then::Continue => next.sealed()?,
+        };
         let header = Write::new(0, encode(&next.header)?);
         match in_one_sector {
             Some(entries) => plans.push(plan_in(storage, fresh, Decisive::Sectors(vec![entries, header]))?),
@@ -396,7 +408,7 @@ mod tests {
     }
 
     /// Commits a frame with `count` chunks of one byte each, and returns a description of the steps.
-    fn commit((bytes, state, names): &mut (Vec<u8>, State, Names), count: u16, last: bool) -> Vec<String> {
+    fn commit((bytes, state, names): &mut (Vec<u8>, State, Names), count: u16, then: Then) -> Vec<String> {
         let data = vec![7; count.into()];
         let at = bytes.len() as u64;
         (0..count).for_each(|i| assert_eq!(names.intern(&format!("n{i}")).unwrap(), i));
@@ -416,7 +428,7 @@ mod tests {
             names,
             frames: state.frames + u64::from(count > 0),
         };
-        let Commit { plans, state: next, names: block, .. } = state.plan(&pending, last, bytes).unwrap();
+        let Commit { plans, state: next, names: block, .. } = state.plan(&pending, then, bytes).unwrap();
         let stored = bytes.len() as u64;
         let steps: Vec<_> =
             plans.into_iter().flat_map(|plan| plan.steps(stored).unwrap().into_list()).collect();
@@ -451,30 +463,30 @@ mod tests {
         let mut file = blank();
         let seal = "header with 1 at 4320"; // the last entry of the block alone
         let first = [seal, "data", "names", "sync", "entries 3", "header with 3 at 256", "sync"];
-        assert_eq!(commit(&mut file, 3, false), first);
+        assert_eq!(commit(&mut file, 3, Then::Continue), first);
         assert_eq!(
-            commit(&mut file, 2, false),
+            commit(&mut file, 2, Then::Continue),
             ["data", "entries 2", "sync", "header with 5 at 256", "sync"]
         );
-        assert_eq!(commit(&mut file, 0, false), [""; 0]);
-        assert_eq!(commit(&mut file, 0, true), ["header with 128 at 256", "sync"]);
-        assert_eq!(commit(&mut file, 0, true), [""; 0]);
+        assert_eq!(commit(&mut file, 0, Then::Continue), [""; 0]);
+        assert_eq!(commit(&mut file, 0, Then::Close), ["header with 128 at 256", "sync"]);
+        assert_eq!(commit(&mut file, 0, Then::Close), [""; 0]);
         let again = ["header with 5 at 256", "data", "sync", "entries 1", "header with 128 at 256", "sync"];
-        assert_eq!(commit(&mut file, 1, true), again);
+        assert_eq!(commit(&mut file, 1, Then::Close), again);
         // These entries extend into the next sector, so half of them could arrive.
         let across =
             ["header with 6 at 256", "sync", "data", "entries 3", "sync", "header with 9 at 256", "sync"];
-        assert_eq!(commit(&mut file, 3, false), across);
+        assert_eq!(commit(&mut file, 3, Then::Continue), across);
     }
 
     #[test]
     fn an_index_without_room_moves_and_needs_no_seal() {
         let mut file = blank();
-        commit(&mut file, 100, true);
+        commit(&mut file, 100, Then::Close);
         let place = align(file.0.len() as u64 + 28).unwrap();
         let declared = format!("header with 256 at {place}");
         assert_eq!(
-            commit(&mut file, 28, true),
+            commit(&mut file, 28, Then::Close),
             ["data", "entries 100", "entries 28", "entries 128", "sync", &declared, "sync"]
         );
         assert_eq!((file.1.capacity, file.1.index.used), (256, 128));

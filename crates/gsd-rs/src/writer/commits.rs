@@ -7,7 +7,7 @@ use sciformats_core::{Error, ReadAt, Result, WriteAt};
 
 use super::{Condition, ENTRIES, Writer};
 use crate::Block;
-use crate::model::commit::{Commit, Pending, State};
+use crate::model::commit::{Commit, Pending, State, Then};
 use crate::model::names::Names;
 use crate::spec::name_list;
 
@@ -102,13 +102,13 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// has the state of the previous commit, and the flush can be repeated, for example once there is space. If the device failed
     /// to sync, all further writes are refused.
     pub fn flush(&mut self) -> Result<()> {
-        self.commit(false)
+        self.commit(Then::Continue)
     }
 
-    fn commit(&mut self, last: bool) -> Result<()> {
+    fn commit(&mut self, then: Then) -> Result<()> {
         self.check_open()?;
         let buffer = std::mem::take(&mut self.buffer);
-        let done = self.commit_with(&buffer, last);
+        let done = self.commit_with(&buffer, then);
         // Data that could not be written, or that belongs to an incomplete frame, waits.
         self.buffer = buffer;
         if done? {
@@ -118,7 +118,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     }
 
     /// Commits the complete frames. Returns whether there was something to commit.
-    fn commit_with(&mut self, data: &[u8], last: bool) -> Result<bool> {
+    fn commit_with(&mut self, data: &[u8], then: Then) -> Result<bool> {
         let pending = Pending {
             data_at: self.buffer_at,
             data,
@@ -126,7 +126,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
             names: &self.names,
             frames: self.frame,
         };
-        let commit = self.state.plan(&pending, last, self.session.storage())?;
+        let commit = self.state.plan(&pending, then, self.session.storage())?;
         let Commit { plans, state, names, end } = commit;
         if plans.is_empty() {
             return Ok(false);
@@ -296,7 +296,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     }
 
     fn close(&mut self) -> Result<()> {
-        self.commit(true)?;
+        self.commit(Then::Close)?;
         self.condition = Condition::Closed;
         self.session.roll_back()?;
         if self.entries.is_empty() {
@@ -332,7 +332,7 @@ impl<S: ReadAt + WriteAt> Drop for Writer<S> {
     fn drop(&mut self) {
         if self.condition == Condition::Open {
             // A failure cannot be reported here. What was flushed before is safe in any case.
-            let _ = self.commit(true);
+            let _ = self.commit(Then::Close);
         }
         // A failure can be ignored, because data to which no frame refers does no harm.
         let _ = self.session.roll_back();

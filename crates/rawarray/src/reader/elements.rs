@@ -155,6 +155,29 @@ impl Reader {
         self.fill(out, |bytes| self.gather(slab, bytes))
     }
 
+    /// Reads the selected elements as decoded little-endian bytes, in C order. A truth value is one byte.
+    ///
+    /// ```
+    /// use rawarray::{Range, RawArray, Reader, Slab};
+    ///
+    /// # let bytes = RawArray::from(vec![1u16, 2, 300]).encode(&Default::default())?;
+    /// let reader = Reader::from_bytes(bytes)?;
+    /// let slab = Slab::new(reader.shape(), [Range::new(1, 2)])?;
+    /// assert_eq!(reader.read_slab_bytes(&slab)?, [2, 0, 0x2c, 1]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`read_slab`](Self::read_slab).
+    pub fn read_slab_bytes(&self, slab: &Slab) -> Result<Vec<u8>> {
+        self.check_slab(slab)?;
+        self.check_size()?;
+        let bytes = bound::product(slab.len(), self.element().size());
+        let mut out = zeroed(usize::try_from(bytes).map_err(|_| too_large(bytes))?)?;
+        self.read_slab_bytes_into(slab, &mut out)?;
+        Ok(out)
+    }
+
     /// Reads the selected elements as decoded little-endian bytes into `out`, which must have their total size. A truth value is
     /// one byte.
     ///

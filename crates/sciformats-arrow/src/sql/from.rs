@@ -38,10 +38,28 @@ struct Table {
     early: bool,
 }
 
+/// The sides of a join whose rows stay with missing values if they have no partner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outer {
+    Neither,
+    Left,
+    Right,
+    Both,
+}
+
+impl Outer {
+    fn left(self) -> bool {
+        matches!(self, Self::Left | Self::Both)
+    }
+
+    fn right(self) -> bool {
+        matches!(self, Self::Right | Self::Both)
+    }
+}
+
 /// How a table is joined with those before it.
 struct Join {
-    /// Rows of the left side, and of the right side, without a partner stay with missing values.
-    outer: (bool, bool),
+    outer: Outer,
     keys: Vec<(Ex, Ex)>,
     rest: Vec<Ex>,
 }
@@ -87,25 +105,25 @@ impl From {
             }
             all.add(context, &tables.relation)?;
             if at > 0 {
-                all.joins.push(Join { outer: (false, false), keys: Vec::new(), rest: Vec::new() });
+                all.joins.push(Join { outer: Outer::Neither, keys: Vec::new(), rest: Vec::new() });
             }
             for join in &tables.joins {
                 let first = all.scope.columns.len();
                 all.add(context, &join.relation)?;
                 let (outer, constraint) = match &join.join_operator {
                     JoinOperator::Join(on) | JoinOperator::Inner(on) | JoinOperator::CrossJoin(on) => {
-                        ((false, false), on)
+                        (Outer::Neither, on)
                     }
-                    JoinOperator::Left(on) | JoinOperator::LeftOuter(on) => ((true, false), on),
-                    JoinOperator::Right(on) | JoinOperator::RightOuter(on) => ((false, true), on),
-                    JoinOperator::FullOuter(on) => ((true, true), on),
+                    JoinOperator::Left(on) | JoinOperator::LeftOuter(on) => (Outer::Left, on),
+                    JoinOperator::Right(on) | JoinOperator::RightOuter(on) => (Outer::Right, on),
+                    JoinOperator::FullOuter(on) => (Outer::Both, on),
                     _ => return Err(unsupported(format!("the join {join}"))),
                 };
                 let joined = all.constrained(first, outer, constraint)?;
                 all.joins.push(joined);
                 let last = all.tables.len().saturating_sub(1);
                 for (at, table) in all.tables.iter_mut().enumerate() {
-                    let kept = if at == last { outer.0 } else { outer.1 };
+                    let kept = if at == last { outer.left() } else { outer.right() };
                     table.early &= !kept;
                 }
             }
@@ -166,12 +184,12 @@ impl From {
         let scan: Arc<dyn Scan> = Arc::new(Held { schema, batches });
         let (used, filter) = (Vec::new(), Vec::new());
         self.tables.push(Table { scan, first, columns, used, filter, limit: None, early: true });
-        self.joins.push(Join { outer: (false, false), keys: Vec::new(), rest: Vec::new() });
+        self.joins.push(Join { outer: Outer::Neither, keys: Vec::new(), rest: Vec::new() });
         Ok(())
     }
 
     /// Returns the join of the last table, whose columns begin at `first`.
-    fn constrained(&mut self, first: usize, outer: (bool, bool), on: &JoinConstraint) -> Result<Join> {
+    fn constrained(&mut self, first: usize, outer: Outer, on: &JoinConstraint) -> Result<Join> {
         let mut join = Join { outer, keys: Vec::new(), rest: Vec::new() };
         match on {
             JoinConstraint::None => {}
@@ -203,7 +221,7 @@ impl From {
     }
 
     /// Makes one column of two: what was found on the left side, and the column at a place of the right side.
-    fn merge(&mut self, name: String, (left, right): (Ex, usize), (outer, join): ((bool, bool), &mut Join)) {
+    fn merge(&mut self, name: String, (left, right): (Ex, usize), (outer, join): (Outer, &mut Join)) {
         join.keys.push((left.clone(), Ex::Column(right)));
         // It may be that of an earlier join.
         let before = self.scope.merged.iter().position(|merged| merged.of == left);
@@ -218,9 +236,9 @@ impl From {
             }
         }
         let of = match outer {
-            (true, true) => Ex::Coalesce(vec![left, Ex::Column(right)]),
-            (_, true) => Ex::Column(right),
-            _ => left,
+            Outer::Both => Ex::Coalesce(vec![left, Ex::Column(right)]),
+            Outer::Right => Ex::Column(right),
+            Outer::Left | Outer::Neither => left,
         };
         self.scope.merged.push(Merged { name, of, at });
     }
@@ -457,7 +475,7 @@ impl Join {
                             *matched = true;
                         }
                     }
-                    if outer.0 {
+                    if outer.left() {
                         let mut alone = vec![true; batch.num_rows()];
                         for (left, _) in &kept {
                             let left = left.and_then(|left| usize::try_from(left).ok());
@@ -474,7 +492,7 @@ impl Join {
                 })()),
                 None => {
                     over = true;
-                    if !outer.1 {
+                    if !outer.right() {
                         return None;
                     }
                     let alone = matched.iter().enumerate().filter(|(_, matched)| !**matched);

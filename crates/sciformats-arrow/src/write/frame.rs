@@ -31,10 +31,9 @@ pub(super) fn write(table: &dyn Scan, (file, place): (&Path, &str), options: &Wr
             column(&mut frame, (field.name(), ordered), &whole(table, field.name())?)?;
         }
     }
-    frame.finish()?;
     for name in ["obs", "var"] {
         if name != place {
-            data.frame(name, &[])?.finish()?;
+            data.frame(name, &[])?;
         }
     }
     data.finish()?;
@@ -215,6 +214,10 @@ fn categories(
     );
     let codes: Vec<Option<usize>> = codes.collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    frame.categories(name, &known, &codes, ordered && known.len() <= first)?;
+    if ordered && known.len() <= first {
+        frame.ordered_categories(name, &known, &codes)?;
+    } else {
+        frame.categories(name, &known, &codes)?;
+    }
     Ok(())
 }

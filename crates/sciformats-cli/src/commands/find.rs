@@ -204,42 +204,46 @@ pub(super) fn run(args: &Find, session: &Session) -> Outcome {
     let objects = super::all_named(files, session);
     let several = objects.len() > 1;
     let mut table = Table::new([Align::Left, Align::Left, Align::Left]).fitted().wrapped();
-    let answered = super::for_each_opened(&objects, session, |object, file| {
-        let path = object.file.as_path();
-        let data = Dataset::new(std::sync::Arc::clone(file));
-        let source = file.source();
-        let root = file.resolve(&object.path).map_err(|error| Failure::within(path, file, &error))?;
-        let mut failure = Ok(());
-        let walked = breadth_first(source, (&object.path, root), file.limits(), &mut |entry| {
-            let mut write = || -> Outcome<()> {
-                for hit in hits(&wanted, (source, &data), &entry) {
-                    answer = Answer::Yes;
-                    if session.json {
-                        writeln!(out, "{}", json(path, &hit))?;
-                        continue;
+    let answered = super::for_each_opened(
+        &objects,
+        |path| session.try_open(path),
+        |object, file| {
+            let path = object.file.as_path();
+            let data = Dataset::new(std::sync::Arc::clone(file));
+            let source = file.source();
+            let root = file.resolve(&object.path).map_err(|error| Failure::within(path, file, &error))?;
+            let mut failure = Ok(());
+            let walked = breadth_first(source, (&object.path, root), file.limits(), &mut |entry| {
+                let mut write = || -> Outcome<()> {
+                    for hit in hits(&wanted, (source, &data), &entry) {
+                        answer = Answer::Yes;
+                        if session.json {
+                            writeln!(out, "{}", json(path, &hit))?;
+                            continue;
+                        }
+                        let name = if several { format!("{}:", path.display()) } else { String::new() };
+                        let name = Cell::new(FAINT, look::safe(&name)).and(PLAIN, look::safe(&hit.path));
+                        let row = vec![
+                            name,
+                            Cell::new(TYPE, look::safe(&hit.kind)),
+                            Cell::new(PLAIN, look::safe(&hit.what)),
+                        ];
+                        table.row(&mut out, row)?;
                     }
-                    let name = if several { format!("{}:", path.display()) } else { String::new() };
-                    let name = Cell::new(FAINT, look::safe(&name)).and(PLAIN, look::safe(&hit.path));
-                    let row = vec![
-                        name,
-                        Cell::new(TYPE, look::safe(&hit.kind)),
-                        Cell::new(PLAIN, look::safe(&hit.what)),
-                    ];
-                    table.row(&mut out, row)?;
+                    Ok(())
+                };
+                match write() {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(stop) => {
+                        failure = Err(stop);
+                        ControlFlow::Break(())
+                    }
                 }
-                Ok(())
-            };
-            match write() {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(stop) => {
-                    failure = Err(stop);
-                    ControlFlow::Break(())
-                }
-            }
-        });
-        let _ = walked;
-        failure.map(|()| Answer::Yes)
-    });
+            });
+            let _ = walked;
+            failure.map(|()| Answer::Yes)
+        },
+    );
     table.flush(&mut out)?;
     out.flush()?;
     answered.map(|_| answer)

@@ -35,7 +35,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sciformats::{File, Format};
+use sciformats::{ArrayInfo, File, Format, ObjectId, Slab};
 
 use crate::args::{Command, Object};
 use crate::failure::{Answer, Failure, Outcome, complain, explain};
@@ -235,20 +235,20 @@ fn for_each_file(
 ) -> Outcome {
     let whole = |file: &PathBuf| Object { file: file.clone(), path: "/".into() };
     let objects: Vec<Object> = files.iter().map(whole).collect();
-    for_each_opened(&objects, session, |object, file| one(&object.file, file))
+    for_each_opened(&objects, |path| session.try_open(path), |object, file| one(&object.file, file))
 }
 
 /// As [`for_each_file`], for objects in files.
 fn for_each_opened(
     objects: &[Object],
-    session: &Session,
+    open: impl Fn(&Path) -> sciformats::Result<File>,
     mut one: impl FnMut(&Object, &Arc<File>) -> Outcome,
 ) -> Outcome {
     let mut answer = Answer::Yes;
     let mut unreadable = false;
     for object in objects {
         let path = &object.file;
-        match session.try_open(path) {
+        match open(path) {
             Ok(file) => match one(object, &Arc::new(file)) {
                 Ok(Answer::Yes) => {}
                 Ok(Answer::No) => answer = Answer::No,
@@ -265,4 +265,12 @@ fn for_each_opened(
         }
     }
     if unreadable { Err(Failure::Reported) } else { Ok(answer) }
+}
+
+/// Fails if an array seems to have no elements because its length is that of sources which cannot be asked.
+fn known_length(file: &File, id: ObjectId, info: &ArrayInfo) -> sciformats::Result<()> {
+    match info.shape.as_deref().filter(|shape| shape.contains(&0)) {
+        Some(shape) => file.source().read(id, &Slab::all(shape)?, &mut Vec::new()),
+        None => Ok(()),
+    }
 }

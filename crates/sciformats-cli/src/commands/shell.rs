@@ -1,6 +1,7 @@
 //! `completions` and `man`, which are generated from the definition of the command line, and the paths in a file
 //! that shells complete.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use sciformats::{Object, Target};
 use crate::args::Cli;
 use crate::failure::{Answer, Failure, Outcome};
 use crate::session::Session;
+use crate::words::separated;
 
 pub(super) fn completions(shell: Shell, session: &Session) -> Outcome {
     let mut script = Vec::new();
@@ -46,12 +48,33 @@ const CHANGES: [(&str, usize); 6] =
 /// Prints the paths that may stand in place of the last word of a command line. The answer is no if there are none, which
 /// includes words that stand for something else, such as the value of an option.
 pub(super) fn paths(words: &[String], session: &Session) -> Outcome {
-    let Some((file, start)) = asked(words) else { return Ok(Answer::No) };
-    beginning(&file, &start, session)
+    let Some(asked) = asked(words) else { return Ok(Answer::No) };
+    beginning(&asked, session)
 }
 
-/// Returns the file whose paths are asked for, and the beginning of the paths.
-fn asked(words: &[String]) -> Option<(PathBuf, String)> {
+/// The paths that are asked for.
+#[derive(Debug, PartialEq)]
+struct Asked {
+    file: PathBuf,
+    /// The beginning of the paths.
+    start: String,
+    /// What is before the path in the same word: `FILE:` of `FILE:/PATH`.
+    before: String,
+}
+
+/// Returns the file and the path of `FILE:/PATH`, which may end at the colon.
+fn in_one_word(word: &str) -> Option<Asked> {
+    let is_file = |word: &OsStr| Path::new(word).is_file();
+    let [file, path] = match word.strip_suffix(':').filter(|file| is_file(OsStr::new(file))) {
+        Some(file) => [file.into(), OsString::new()],
+        None => separated(OsStr::new(word), &is_file)?,
+    };
+    let (file, start) = (file.to_str()?.to_owned(), path.to_str()?.to_owned());
+    Some(Asked { before: format!("{file}:"), file: file.into(), start })
+}
+
+/// Returns what is asked for.
+fn asked(words: &[String]) -> Option<Asked> {
     let (last, before) = words.split_last()?;
     let program = Cli::command();
     let mut command = &program;
@@ -73,23 +96,34 @@ fn asked(words: &[String]) -> Option<(PathBuf, String)> {
             *given += 1;
         } else if file.is_none() && Path::new(word).is_file() {
             file = Some(PathBuf::from(word));
+        } else if file.is_none()
+            && let Some(found) = in_one_word(word)
+        {
+            file = Some(found.file);
         }
     }
+    if waiting.is_none()
+        && !last.starts_with('-')
+        && let Some(asked) = in_one_word(last)
+    {
+        return Some(asked);
+    }
     let file = file?;
+    let path = |start: &str| Asked { file, start: start.to_owned(), before: String::new() };
     if let Some(option) = waiting {
-        return PATH_OPTIONS.contains(&option.get_id().as_str()).then(|| (file, last.clone()));
+        return PATH_OPTIONS.contains(&option.get_id().as_str()).then(|| path(last));
     }
     if let Some((option, value)) = last.split_once('=').filter(|(option, _)| option.starts_with("--")) {
         let named = PATH_OPTIONS
             .iter()
             .any(|known| option.strip_prefix("--") == Some(known.replace('_', "-").as_str()));
-        return named.then(|| (file, value.to_owned()));
+        return named.then(|| path(value));
     }
     let takes = match given {
         Some(given) => CHANGES.iter().any(|(change, paths)| *change == command.get_name() && given < *paths),
         None => WITH_PATHS.contains(&command.get_name()),
     };
-    (takes && !last.starts_with('-')).then(|| (file, last.clone()))
+    (takes && !last.starts_with('-')).then(|| path(last))
 }
 
 /// Returns an option that takes its value from the next word, by what follows the first `-` of a word.
@@ -111,7 +145,8 @@ fn option_of<'a>(
 }
 
 /// Prints the paths in a file that begin with some text, one level at a time: those of groups end with `/`.
-fn beginning(path: &Path, start: &str, session: &Session) -> Outcome {
+fn beginning(asked: &Asked, session: &Session) -> Outcome {
+    let Asked { file: path, start, before } = asked;
     let file = session.open(path)?;
     let start = if start.starts_with('/') { start.to_owned() } else { format!("/{start}") };
     // Names may contain `/`, as those of GSD do, so the group may be further up.
@@ -140,14 +175,14 @@ fn beginning(path: &Path, start: &str, session: &Session) -> Outcome {
             Target::Object(id) => matches!(source.object(id), Ok(Object::Group)),
             _ => false,
         };
-        writeln!(out, "{inside}{}", if is_group { "/" } else { "" })?;
+        writeln!(out, "{before}{inside}{}", if is_group { "/" } else { "" })?;
         count += 1;
         if count == PROPOSED {
             break;
         }
     }
     if view {
-        writeln!(out, "{LOG}")?;
+        writeln!(out, "{before}{LOG}")?;
     }
     out.flush()?;
     Ok(Answer::of(count > 0 || view))
@@ -170,10 +205,30 @@ mod tests {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let words =
             before.iter().chain(std::slice::from_ref(&file)).chain(after).map(|word| (*word).to_owned());
-        asked(&words.collect::<Vec<_>>()).map(|(found, start)| {
-            assert_eq!(found, Path::new(file));
-            start
+        asked(&words.collect::<Vec<_>>()).map(|asked| {
+            assert_eq!((asked.file.as_path(), asked.before.as_str()), (Path::new(file), ""));
+            asked.start
         })
+    }
+
+    #[test]
+    fn a_file_and_a_path_may_be_one_word() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let asked = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| word.replace("FILE", file)).collect();
+            asked(&words).map(|asked| {
+                assert_eq!(asked.file, Path::new(file));
+                (asked.before.replace(file, "FILE"), asked.start)
+            })
+        };
+        let one = |path: &str| Some(("FILE:".to_owned(), path.to_owned()));
+        assert_eq!(asked(&["cat", "FILE:/f"]), one("/f"));
+        assert_eq!(asked(&["info", "FILE:"]), one(""));
+        assert_eq!(asked(&["diff", "FILE:/a", "FILE:/a:b"]), one("/a:b"));
+        assert_eq!(asked(&["--threads", "2", "edit", "FILE:/"]), one("/"));
+        assert_eq!(asked(&["cat", "FILE:/a", "/b"]), Some((String::new(), "/b".into())));
+        assert_eq!(asked(&["cat", "--format", "FILE:/a"]), None);
+        assert_eq!(asked(&["cat", "none.h5:/a"]), None);
     }
 
     #[test]

@@ -5,12 +5,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use sciformats::walk::{Found, breadth_first};
-use sciformats::{ArrayInfo, ElementType, Error, File, Object, ObjectId, Result, Slab, Value};
+use sciformats::{ElementType, Error, Object, Result, Value};
 use sciformats_conventions::decoding::Decoding;
 use sciformats_conventions::time::TimeUnits;
 use sciformats_conventions::{Dataset, Variable};
 
 use super::json::JsonObject;
+use super::known_length;
 use crate::args::Stats;
 use crate::failure::{Answer, Failure, Outcome, remark};
 use crate::figure::sample::{Quantiles, Statistics};
@@ -136,7 +137,7 @@ fn one_object(args: &Stats, session: &Session) -> Outcome {
     let id = file.resolve(&args.object.path).map_err(|error| Failure::within(path, &file, &error))?;
     let object = file.source().object(id);
     if let Ok(Object::Array(info)) = &object {
-        unknown(&file, id, info).map_err(|error| Failure::of(path, &error))?;
+        known_length(&file, id, info).map_err(|error| Failure::of(path, &error))?;
     }
     let group = matches!(object, Ok(Object::Group));
     let data = Dataset::new(file);
@@ -304,7 +305,7 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
     let _ = breadth_first(file.source(), (group, root), file.limits(), &mut |entry| {
         match &entry.what {
             Found::Object(id, Object::Array(info)) if info.elements().is_some() => {
-                let unknown = unknown(file, *id, info).err();
+                let unknown = known_length(file, *id, info).err();
                 if unknown.is_some() || info.elements() != Some(0) {
                     paths.push((entry.path.clone(), unknown));
                 }
@@ -359,14 +360,6 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
     }
     out.flush()?;
     Ok(answer)
-}
-
-/// Fails if an array seems to have no elements because its length is that of sources which cannot be asked.
-fn unknown(file: &File, id: ObjectId, info: &ArrayInfo) -> Result<()> {
-    match info.shape.as_deref().filter(|shape| shape.contains(&0)) {
-        Some(shape) => file.source().read(id, &Slab::all(shape)?, &mut Vec::new()),
-        None => Ok(()),
-    }
 }
 
 /// Returns the statistics of an array of numbers without quantiles; `None` if it holds something else.

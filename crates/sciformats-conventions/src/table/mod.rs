@@ -65,6 +65,25 @@ impl Table {
         })
     }
 
+    /// Reads all values of the column with this name.
+    ///
+    /// ```no_run
+    /// use sciformats_conventions::Dataset;
+    ///
+    /// let cells = Dataset::open("cells.h5ad")?.table("/obs")?;
+    /// let (codes, names) = cells.read("cell_type")?.into_categories()?;
+    /// let depth: Vec<f64> = cells.read("depth")?.numbers()?;
+    /// # let _ = (codes, names, depth);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`column`](Self::column) and [`Column::read`].
+    pub fn read(&self, name: &str) -> Result<Values> {
+        self.column(name)?.read(0, self.rows)
+    }
+
     /// Creates a table whose columns are the fields of records, as they are stored; `None` if the object is no list of
     /// records.
     ///

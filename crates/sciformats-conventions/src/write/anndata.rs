@@ -3,6 +3,7 @@
 //! Source: <https://anndata.readthedocs.io/en/stable/fileformat-prose.html>, with the versions of encodings that anndata
 //! 0.8 and later write.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use sciformats::hdf5_pure::{GroupWriter, Store, Writer};
@@ -19,10 +20,9 @@ use super::counted;
 /// // The rows of a sparse matrix: where each begins, and the columns and values of its elements.
 /// file.csr("X", [3, 2], (&[0, 1, 1, 3], &[1, 0, 1], &[5.0f32, 1.0, 7.0]))?;
 /// let mut cells = file.frame("obs", &["c1", "c2", "c3"])?;
-/// cells.categories("cell_type", &["T cell", "B cell"], &[Some(0), Some(1), None], false)?;
+/// cells.categories("cell_type", &["T cell", "B cell"], &[Some(0), Some(1), None])?;
 /// cells.column("depth", &[0.5, 1.5, 2.5])?;
-/// cells.finish()?;
-/// file.frame("var", &["CD3E", "MS4A1"])?.finish()?;
+/// file.frame("var", &["CD3E", "MS4A1"])?;
 /// file.finish()?;
 /// # Ok::<(), sciformats_conventions::sciformats::Error>(())
 /// ```
@@ -31,14 +31,16 @@ pub struct AnnData {
     writer: Writer,
     /// The paths of everything that was written.
     paths: Vec<String>,
+    /// The path of each data frame, and the names of its columns.
+    frames: BTreeMap<String, Vec<String>>,
 }
 
-/// A data frame that is being written, column by column.
+/// A data frame that is being written, column by column. It needs no columns besides the names of its rows.
 #[derive(Debug)]
 pub struct Frame<'w> {
     group: GroupWriter<'w>,
     rows: usize,
-    columns: Vec<String>,
+    columns: &'w mut Vec<String>,
 }
 
 /// The groups that every file has.
@@ -72,7 +74,7 @@ impl AnnData {
 
     fn over(mut writer: Writer) -> Result<Self> {
         writer.root().attribute("encoding-type", "anndata")?.attribute("encoding-version", "0.1.0")?;
-        Ok(Self { writer, paths: Vec::new() })
+        Ok(Self { writer, paths: Vec::new(), frames: BTreeMap::new() })
     }
 
     /// Starts a data frame with the names of its rows: `obs` and `var`, or one below `uns` or `obsm`.
@@ -85,7 +87,8 @@ impl AnnData {
         let mut group = self.writer.group(path)?;
         encoded(&mut group, "dataframe", "0.2.0")?;
         group.attribute("_index", "_index")?;
-        let mut frame = Frame { group, rows: index.len(), columns: Vec::new() };
+        let columns = self.frames.entry(path.to_owned()).or_default();
+        let mut frame = Frame { group, rows: index.len(), columns };
         frame.array("_index", "string-array", index)?;
         Ok(frame)
     }
@@ -187,7 +190,7 @@ impl AnnData {
         &mut self.writer
     }
 
-    /// Writes the groups that are missing, and completes the file.
+    /// Writes the order of the columns of each frame and the groups that are missing, and completes the file.
     ///
     /// # Errors
     ///
@@ -197,6 +200,10 @@ impl AnnData {
             if !self.paths.iter().any(|known| known == name) {
                 return Err(Error::usage("AnnData", format!("needs the data frame {name}")));
             }
+        }
+        for (path, columns) in &self.frames {
+            let names: Vec<&str> = columns.iter().map(String::as_str).collect();
+            self.writer.group(path)?.attribute("column-order", names)?;
         }
         for name in MAPPINGS {
             if !self.paths.iter().any(|known| known == name) {
@@ -247,7 +254,25 @@ impl Frame<'_> {
     /// # Errors
     ///
     /// As [`column`](Self::column); [`Error::Usage`] if there is no category with an index.
-    pub fn categories(
+    pub fn categories(&mut self, name: &str, names: &[&str], codes: &[Option<usize>]) -> Result<&mut Self> {
+        self.categorical(name, names, codes, false)
+    }
+
+    /// Adds a column of categories whose order has a meaning, such as low, medium and high.
+    ///
+    /// # Errors
+    ///
+    /// As [`categories`](Self::categories).
+    pub fn ordered_categories(
+        &mut self,
+        name: &str,
+        names: &[&str],
+        codes: &[Option<usize>],
+    ) -> Result<&mut Self> {
+        self.categorical(name, names, codes, true)
+    }
+
+    fn categorical(
         &mut self,
         name: &str,
         names: &[&str],
@@ -308,16 +333,5 @@ impl Frame<'_> {
         part.attribute("encoding-version", "0.2.0").write(missing)?;
         self.columns.push(name.to_owned());
         Ok(self)
-    }
-
-    /// Writes the order of the columns.
-    ///
-    /// # Errors
-    ///
-    /// An error if it cannot be written.
-    pub fn finish(mut self) -> Result<()> {
-        let names: Vec<&str> = self.columns.iter().map(String::as_str).collect();
-        self.group.attribute("column-order", names)?;
-        Ok(())
     }
 }

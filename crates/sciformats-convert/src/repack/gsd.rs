@@ -11,7 +11,7 @@ use sciformats_core::bound;
 use sciformats_core::storage::{Durability, FileStorage, Scratch};
 
 use super::Input;
-use crate::sink::{WriteOptions, gsd, refuse_options};
+use crate::sink::{Filters, WriteOptions, gsd, refuse_options};
 use sciformats::{Error, File, Format, Result};
 
 pub(super) fn rewrite(
@@ -20,7 +20,7 @@ pub(super) fn rewrite(
     options: &WriteOptions,
     cancel: Option<&AtomicBool>,
 ) -> Result<()> {
-    refuse_options(Format::Gsd, options, (false, false))?;
+    refuse_options(Format::Gsd, options, Filters::Meaningless)?;
     let reader = open(input, file)?;
     let header = reader.header();
     let (application, schema) = (header.application.to_text(), header.schema.to_text());

@@ -9,7 +9,7 @@ use sciformats_core::storage::{Durability, Replacement};
 use sciformats_core::{ReadAt, WriteAt, bound};
 
 use super::Input;
-use crate::sink::{WriteOptions, refuse_options};
+use crate::sink::{Filters, WriteOptions, refuse_options};
 use sciformats::{Error, File, Format, Result};
 
 /// The number of bytes that are copied at once.
@@ -23,7 +23,7 @@ pub(super) fn npy(
     options: &WriteOptions,
     cancel: Option<&AtomicBool>,
 ) -> Result<()> {
-    refuse_options(Format::Npy, options, (false, false))?;
+    refuse_options(Format::Npy, options, Filters::Meaningless)?;
     let read = npy::OpenOptions::default().with_limits(*file.limits()).with_access(file.options().access);
     let reader = match input {
         Input::Path(path) => npy::Reader::open_with(path, &read)?,
@@ -40,7 +40,7 @@ pub(super) fn rawarray(
     options: &WriteOptions,
     cancel: Option<&AtomicBool>,
 ) -> Result<()> {
-    refuse_options(Format::RawArray, options, (false, true))?;
+    refuse_options(Format::RawArray, options, Filters::Possible)?;
     let read =
         rawarray::OpenOptions::default().with_limits(*file.limits()).with_access(file.options().access);
     let reader = match input {

@@ -8,7 +8,7 @@ use sciformats_core::arith::{add, increase, sub};
 use sciformats_core::storage::{Durability, FileStorage, Scratch};
 use sciformats_core::{Error, WriteAt};
 
-use super::{Elements, Handle, New, Place, Sink, WriteOptions, refuse_options, refused, rules};
+use super::{Elements, Filters, Handle, New, Place, Sink, WriteOptions, refuse_options, refused, rules};
 use sciformats::model::{AttributeValue, Datum, Decoder, ElementType, Name};
 use sciformats::{Format, Result};
 
@@ -36,8 +36,13 @@ enum Group {
     Chunk,
 }
 
+<<<<<<< HEAD
 pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     refuse_options(Format::Gsd, options, (false, false))?;
+=======
+pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+    refuse_options(Format::Gsd, options, Filters::Meaningless)?;
+>>>>>>> fix-stranger
     let fact = |key: &str| options.fact(key).filter(|text| !text.is_empty());
     let application = fact("application").unwrap_or_else(|| "sciformats".into());
     let schema = fact("schema").unwrap_or_else(|| "none 1.0".into());

@@ -491,14 +491,17 @@ fn moderate(info: &sciformats::ArrayInfo) -> Option<Vec<u64>> {
     Some(chunks)
 }
 
-/// Refuses options that have no meaning in a format. `chunks` and `filters` say whether the format has them.
-pub(crate) fn refuse_options(
-    format: Format,
-    options: &WriteOptions,
-    (chunks, filters): (bool, bool),
-) -> Result<()> {
+/// Whether the arrays of a format without chunks can be compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Filters {
+    Possible,
+    Meaningless,
+}
+
+/// Refuses options that have no meaning in a format, whose arrays have no chunks.
+pub(crate) fn refuse_options(format: Format, options: &WriteOptions, filters: Filters) -> Result<()> {
     refuse_bound(format, options)?;
-    if options.chunks.is_some() && !chunks {
+    if options.chunks.is_some() {
         return Err(Error::usage("chunks", format!("have no meaning in {format}")));
     }
     // No compression of these formats has levels.
@@ -506,10 +509,10 @@ pub(crate) fn refuse_options(
         return Err(Error::usage("level", format!("has no meaning in {format}")));
     }
     let filter = options.filter.as_deref().filter(|filter| *filter != "none");
-    if let (Some(filter), false) = (filter, filters) {
+    if let (Some(filter), Filters::Meaningless) = (filter, filters) {
         return Err(Error::usage("filter", format!("{filter} has no meaning in {format}")));
     }
-    if options.level.is_some() && !filters {
+    if options.level.is_some() && filters == Filters::Meaningless {
         return Err(Error::usage("level", format!("has no meaning in {format}, which is not compressed")));
     }
     Ok(())

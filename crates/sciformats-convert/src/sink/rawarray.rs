@@ -8,12 +8,12 @@ use sciformats_core::arith::{add, increase, mul};
 use sciformats_core::storage::{Durability, Replacement};
 use sciformats_core::{Error, WriteAt};
 
-use super::{Elements, Single, Sink, WriteOptions, refuse_options, refused};
+use super::{Elements, Filters, Single, Sink, WriteOptions, refuse_options, refused};
 use sciformats::model::ElementType;
 use sciformats::{Format, Result};
 
 pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<dyn Sink>> {
-    refuse_options(Format::RawArray, options, (false, true))?;
+    refuse_options(Format::RawArray, options, Filters::Possible)?;
     let encoding = encoding(options)?;
     let (path, metadata) = (path.map(Path::to_owned), options.metadata.clone());
     Ok(Box::new(Single::new(Format::RawArray, move |elements: Elements| match path {

@@ -12,7 +12,7 @@ use crate::model::layout::{Entry, Place};
 use crate::model::params::Params;
 use crate::model::source::Source;
 use crate::spec::chunk_header::Special;
-use crate::spec::frame_header::FrameHeader;
+use crate::spec::frame_header::{FrameHeader, Varying};
 
 impl SChunk {
     /// Changes how new chunks are compressed. The type size stays.
@@ -180,7 +180,7 @@ impl SChunk {
     /// Those of compressing; `Usage` if there are no bytes.
     pub fn append_blocks(&mut self, blocks: &[&[u8]]) -> Result<()> {
         let chunk = compress_blocks(blocks, &self.params, &self.context)?;
-        self.header.general_flags = FrameHeader::general_flags(false, true);
+        self.header.general_flags = FrameHeader::general_flags(Varying { chunks: false, blocks: true });
         self.insert_chunk(self.chunks(), chunk)
     }
 

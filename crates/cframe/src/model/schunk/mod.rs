@@ -25,7 +25,7 @@ use crate::model::options::OpenOptions;
 use crate::model::parallel::Threads;
 use crate::model::params::{Params, Split};
 use crate::model::source::Source;
-use crate::spec::frame_header::{ChunkSize, FrameHeader};
+use crate::spec::frame_header::{ChunkSize, FrameHeader, Varying};
 use crate::spec::pipeline::SLOTS;
 use crate::spec::trailer::Trailer;
 
@@ -539,7 +539,7 @@ fn header_of(params: &Params) -> FrameHeader {
     FrameHeader {
         header_len: 0,
         frame_len: 0,
-        general_flags: FrameHeader::general_flags(false, false),
+        general_flags: FrameHeader::general_flags(Varying::NONE),
         frame_type: 0,
         codec_flags: FrameHeader::codec_flags(params.codec, params.level),
         other_flags: params.split.code(),

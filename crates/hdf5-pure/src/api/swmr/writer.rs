@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sciformats_core::commit;
 use sciformats_core::storage::{Durability, FileStorage};
-use sciformats_core::{Conversion, Error, Result, Slab};
+use sciformats_core::{Conversion, Error, IntoSelection, Result, Slab};
 
 use crate::api::editor::lock;
 use crate::api::writer::elements::appended;
@@ -366,6 +366,33 @@ impl SwmrDataset<'_> {
         let bytes = self.stored(values)?;
         self.writer.file.write(self.number, slab, &bytes)?;
         Ok(self)
+    }
+
+    /// Writes a slice, which has one range or index per dimension. Negative numbers count from the end, and dimensions
+    /// that are not named are taken whole.
+    ///
+    /// ```
+    /// use hdf5_pure::File;
+    /// use hdf5_pure::swmr::SwmrWriter;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.dataset("position").shape([2, 3]).unlimited().chunks([64, 3]).create::<f32>()?;
+    /// # made.finish()?;
+    /// let mut run = SwmrWriter::open(&path)?;
+    /// run.dataset("position")?.write_slice((.., 0), &[0.25f32, 0.5])?; // two rows of three
+    /// run.close()?;
+    /// assert_eq!(File::open(&path)?.dataset("position")?.read::<f32>()?, [0.25, 0.0, 0.0, 0.5, 0.0, 0.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`Error::Usage`] if the slice is not inside the dataset or has a negative step, and the errors of
+    /// [`write_slab`](Self::write_slab).
+    pub fn write_slice<T: Store>(&mut self, part: impl IntoSelection, values: &[T]) -> Result<&mut Self> {
+        let selection = part.into_selection(self.shape())?;
+        self.write_slab(selection.ascending()?, values)
     }
 
     /// Converts values to the datatype of the dataset.

@@ -387,10 +387,7 @@ impl<'w> DatasetWriter<'w> {
     /// [`write_slab`](Self::write_slab).
     pub fn write_slice<T: Store>(&mut self, part: impl IntoSelection, values: &[T]) -> Result<&mut Self> {
         let selection = part.into_selection(self.shape())?;
-        if selection.is_reversed() {
-            return Err(Error::usage("slice", "has a negative step: reverse the values instead"));
-        }
-        self.write_slab(selection.slab(), values)
+        self.write_slab(selection.ascending()?, values)
     }
 
     /// Writes all elements.

@@ -74,8 +74,20 @@ impl ChunkIndex {
     }
 }
 
+/// How far the dimensions of a new dataset can grow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// Not at all.
+    #[default]
+    Fixed,
+    /// Each of them up to its maximum; `None` is without limit.
+    UpTo(Vec<Option<u64>>),
+    /// The first dimension without limit, and the others not at all.
+    Rows,
+}
+
 /// Returns a dataspace with dimensions.
-pub(super) fn simple(shape: &[u64], maximum: Option<Vec<Option<u64>>>) -> Result<Dataspace> {
+pub(super) fn simple(shape: &[u64], growth: &Growth) -> Result<Dataspace> {
     let wrong = |problem: &'static str| Err(Error::usage("shape", problem));
     if shape.len() > MAX_RANK as usize {
         return wrong("has more than 32 dimensions");
@@ -83,7 +95,15 @@ pub(super) fn simple(shape: &[u64], maximum: Option<Vec<Option<u64>>>) -> Result
     if sciformats_core::slab::elements(shape).is_none() {
         return wrong("has more than 2^64 elements");
     }
-    let maximum = maximum.unwrap_or_else(|| shape.iter().copied().map(Some).collect());
+    let mut maximum: Vec<Option<u64>> = shape.iter().copied().map(Some).collect();
+    match growth {
+        Growth::Fixed => {}
+        Growth::UpTo(given) => maximum.clone_from(given),
+        Growth::Rows => match maximum.first_mut() {
+            Some(first) => *first = None,
+            None => return wrong("has no dimension that could be unlimited"),
+        },
+    }
     if maximum.len() != shape.len() {
         return wrong("does not have as many dimensions as the maximum shape");
     }

@@ -8,7 +8,7 @@ use sciformats_core::{Error, Result, Slab};
 use crate::api::writer::dataset::{DatasetBuilder, Place};
 use crate::api::writer::elements::DatasetWriter;
 use crate::api::writer::filters::Filtered;
-use crate::api::writer::layout::{self, ChunkIndex};
+use crate::api::writer::layout::{self, ChunkIndex, Growth};
 use crate::change::tree::Kind;
 use crate::chunk::shape;
 use crate::chunk::write::Chunked;
@@ -54,7 +54,7 @@ impl<'w> DatasetBuilder<'w> {
     /// `Io`.
     pub fn write<T: Store>(mut self, values: &[T]) -> Result<ObjectId> {
         let shape = self.shape.take().unwrap_or_else(|| vec![values.len() as u64]);
-        let dataspace = layout::simple(&shape, self.maximum.take())?;
+        let dataspace = layout::simple(&shape, &self.growth)?;
         let dataset = self.build(&T::datatype(), dataspace)?;
         dataset.or_nothing(|dataset| dataset.write_all(values).map(|_| ()))
     }
@@ -74,7 +74,7 @@ impl<'w> DatasetBuilder<'w> {
     /// # Errors
     /// Returns the errors of [`write`](Self::write).
     pub fn write_scalar<T: Store>(mut self, value: T) -> Result<ObjectId> {
-        if self.shape.take().is_some() || self.maximum.take().is_some() {
+        if self.shape.take().is_some() || self.growth != Growth::Fixed {
             return Err(Error::usage(
                 "shape",
                 "was given for a scalar, which has none: use `write` for an array",
@@ -123,7 +123,7 @@ impl<'w> DatasetBuilder<'w> {
         store::refuse_indirect(&datatype)?;
         let shape =
             self.shape.take().ok_or_else(|| Error::usage("shape", "is missing: set it with `shape`"))?;
-        let dataspace = layout::simple(&shape, self.maximum.take())?;
+        let dataspace = layout::simple(&shape, &self.growth)?;
         let dataset = self.build(&datatype, dataspace)?;
         let slab = Slab::all(&shape)?;
         dataset.or_nothing(|dataset| {
@@ -162,7 +162,7 @@ impl<'w> DatasetBuilder<'w> {
     pub fn create<T: Store>(mut self) -> Result<DatasetWriter<'w>> {
         let shape =
             self.shape.take().ok_or_else(|| Error::usage("shape", "is missing: set it with `shape`"))?;
-        let dataspace = layout::simple(&shape, self.maximum.take())?;
+        let dataspace = layout::simple(&shape, &self.growth)?;
         self.build(&T::datatype(), dataspace)
     }
 
@@ -188,7 +188,7 @@ impl<'w> DatasetBuilder<'w> {
     pub fn create_encoded(mut self) -> Result<DatasetWriter<'w>> {
         let datatype = self.own_datatype()?;
         let dataspace = match self.shape.take() {
-            Some(shape) => layout::simple(&shape, self.maximum.take())?,
+            Some(shape) => layout::simple(&shape, &self.growth)?,
             None => Dataspace::Scalar,
         };
         self.build(&datatype, dataspace)

@@ -74,6 +74,30 @@ impl std::fmt::Debug for Writer {
     }
 }
 
+/// Writes a whole file, of which `fill` writes the contents, and replaces an existing file. If `fill` fails, or if the process
+/// is interrupted, an existing file stays as it was, and otherwise there is none.
+///
+/// ```
+/// use hdf5_pure::File;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("weather.h5");
+/// hdf5_pure::write(&path, |file| {
+///     file.root().attribute("title", "a week in May")?;
+///     file.dataset("temperature").attribute("units", "K").write(&[281.5, 282.0])
+/// })?;
+/// assert_eq!(File::open(&path)?.dataset("temperature")?.read::<f64>()?, [281.5, 282.0]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns the errors of [`Writer::overwrite`], `fill` and [`Writer::finish`].
+pub fn write<T>(path: impl AsRef<Path>, fill: impl FnOnce(&mut Writer) -> Result<T>) -> Result<()> {
+    let mut file = Writer::overwrite(path)?;
+    fill(&mut file)?;
+    file.finish()
+}
+
 impl Writer {
     /// Starts a file, which appears at `path` when it is finished. There must not be a file yet;
     /// [`overwrite`](Self::overwrite) replaces one.

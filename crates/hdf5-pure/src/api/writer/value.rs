@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use sciformats_core::arith::present;
 use sciformats_core::{Conversion, Error, Result};
 
+use crate::api::writer::layout::{self, Growth};
 use crate::change::tree::Tree;
 use crate::object::attributes::Attribute;
 use crate::object::id::ObjectId;
@@ -270,7 +271,7 @@ pub(crate) fn attribute(tree: &mut Tree, name: &[u8], value: impl Value) -> Resu
     let dataspace = match shape {
         None => Dataspace::Null,
         Some(shape) if shape.is_empty() => Dataspace::Scalar,
-        Some(shape) => crate::api::writer::layout::simple(&shape, maximum)?,
+        Some(shape) => layout::simple(&shape, &maximum.map_or(Growth::Fixed, Growth::UpTo))?,
     };
     let elements = present(dataspace.elements(), "number of elements")?;
     if elements.checked_mul(size.into()) != Some(data.len() as u64) {

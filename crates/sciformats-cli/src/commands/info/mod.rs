@@ -9,12 +9,13 @@ use std::path::Path;
 
 use sciformats::source::{Member, Run, Runs, Summary};
 use sciformats::walk::{Seen, join};
-use sciformats::{ElementType, File, Object as Found, ObjectId, Slab, Target, Value};
+use sciformats::{ElementType, File, Object as Found, ObjectId, Target, Value};
 use sciformats_conventions::type_name;
 use sciformats_core::bound;
 
 use self::meant::{Meant, dataset, meant};
 use super::json::JsonObject;
+use super::known_length;
 use crate::args::{Files, Object};
 use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, SHAPE, TITLE, TYPE, Table, WRONG};
@@ -24,7 +25,9 @@ pub(super) fn run(args: &Files, session: &Session) -> Outcome {
     let mut out = session.text();
     let mut first = true;
     let objects: Vec<Object> = args.files.iter().map(|word| super::named(word, session)).collect();
-    let answer = super::for_each_opened(&objects, session, |object, file| {
+    // The length of a virtual dataset is unknown without its sources.
+    let open = |path: &Path| session.try_open_whole(path);
+    let answer = super::for_each_opened(&objects, open, |object, file| {
         let path = object.file.as_path();
         if object.path != "/" {
             if !std::mem::take(&mut first) && !session.json {
@@ -105,8 +108,7 @@ impl Count<'_> {
         };
         let group = matches!(object, Found::Group);
         if let Found::Array(info) = &object
-            && let Some(slab) = info.shape.as_deref().filter(|shape| shape.contains(&0)).map(Slab::all)
-            && let Err(error) = slab.and_then(|slab| source.read(id, &slab, &mut Vec::new()))
+            && let Err(error) = known_length(self.file, id, info)
         {
             self.counts.unknown.push(format!("{path}: {error}"));
         }
@@ -196,7 +198,12 @@ impl Counts {
             rows.push(("filters", Cell::new(PLAIN, look::safe(&ranked(&self.filters)))));
         }
         if self.arrays > 0 {
-            let mut data = Cell::new(PLAIN, look::size(self.logical));
+            let unknown = !self.unknown.is_empty();
+            let size = if unknown && self.logical == 0 { "unknown".into() } else { look::size(self.logical) };
+            let mut data = Cell::new(PLAIN, size);
+            if unknown && self.logical > 0 {
+                data = data.and(FAINT, "  without those of unknown length");
+            }
             if let (Some(stored), Some(ratio)) = (self.stored, self.ratio()) {
                 let same = if stored == self.logical { String::new() } else { format!(", ratio {ratio:.2}") };
                 data = data.and(FAINT, format!("  stored in {}{same}", look::size(stored)));

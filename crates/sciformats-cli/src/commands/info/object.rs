@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use sciformats::{File, Object as Found};
+use sciformats::{Error, File, Object as Found};
 
 use super::{Counts, count, dataset};
 use crate::args::Object;
 use crate::commands::json::JsonObject;
+use crate::commands::known_length;
 use crate::commands::view::details::details;
 use crate::commands::view::tree::Leads;
 use crate::failure::{Failure, Outcome};
@@ -29,7 +30,11 @@ pub(super) fn write(
         _ => None,
     };
     if session.json {
-        writeln!(out, "{}", json(object, &found, counts.as_ref()))?;
+        let unknown = match &found {
+            Found::Array(info) => known_length(file, id, info).err(),
+            _ => None,
+        };
+        writeln!(out, "{}", json(object, (&found, unknown.as_ref()), counts.as_ref()))?;
         return Ok(());
     }
     let name = format!("{}:{path}", object.file.display());
@@ -48,13 +53,18 @@ pub(super) fn write(
     Ok(())
 }
 
-fn json(object: &Object, found: &Found, counts: Option<&Counts>) -> String {
+fn json(object: &Object, (found, unknown): (&Found, Option<&Error>), counts: Option<&Counts>) -> String {
     let mut line = JsonObject::new();
     line.value("file", object.file.display().to_string()).value("path", object.path.as_str());
     line.value("kind", found.kind().word());
     match found {
         Found::Array(info) => {
-            line.array(info);
+            match unknown {
+                Some(error) => {
+                    line.raw("type", &info.element.to_json()).value("unknown", error.to_string());
+                }
+                None => _ = line.array(info),
+            }
             let mut facts = JsonObject::new();
             for (key, value) in &info.facts {
                 facts.value(key, value.clone());

@@ -4,8 +4,8 @@ use sciformats::{ArrayInfo, Object};
 use sciformats_conventions::{Dataset, type_name};
 
 use super::tree::Leads;
-use crate::commands::attrs;
 use crate::commands::ls::meant::{Glance, is_time, look_at};
+use crate::commands::{attrs, known_length};
 use crate::gather::is_number;
 use crate::look;
 use crate::meaning::{Thing, View};
@@ -69,7 +69,7 @@ pub(in crate::commands) fn details(
         Ok(Object::Array(info)) => {
             meant(&mut found, (data, view), &info);
             found.first = found.lines.len();
-            array(&mut found, &info);
+            array(&mut found, &info, known_length(file, id, &info).err().as_ref());
         }
         Ok(Object::Value(value)) => found.say("value", value.to_string(), false),
         Ok(Object::Datatype(element)) => found.say("datatype", type_name(&element), false),
@@ -176,10 +176,15 @@ fn meant(found: &mut Details, (data, view): (&Dataset, View), info: &ArrayInfo) 
     }
 }
 
-fn array(found: &mut Details, info: &ArrayInfo) {
+/// Adds how an array is stored, and why its length is unknown if it is.
+fn array(found: &mut Details, info: &ArrayInfo, unknown: Option<&sciformats::Error>) {
     found.say("type", type_name(&info.element), false);
-    found.say("shape", look::shape(info.shape.as_deref()), false);
-    let sizes = (info.logical().map(look::size), info.stored.map(look::size));
+    match unknown {
+        None => found.say("shape", look::shape(info.shape.as_deref()), false),
+        Some(error) => found.complain("of unknown length", error),
+    }
+    let known = info.logical().filter(|_| unknown.is_none());
+    let sizes = (known.map(look::size), info.stored.map(look::size));
     match sizes {
         (Some(logical), Some(stored)) if logical != stored => {
             found.say("size", format!("{logical}, stored in {stored}"), false);

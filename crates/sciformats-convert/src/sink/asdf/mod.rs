@@ -9,7 +9,7 @@ use asdf_core::yaml::{self, CollectionStyle, Content, Node};
 use asdf_core::{ByteOrder, Compression, Datatype, Document, Field, NewArray, NodeId, ScalarType};
 use sciformats_core::Error;
 
-use super::{Elements, Handle, New, Place, Sink, WriteOptions, refuse_options, refused, rules};
+use super::{Elements, Filters, Handle, New, Place, Sink, WriteOptions, refuse_options, refused, rules};
 use sciformats::model::{AttributeValue, Datum, Decoder, ElementType, Name, Value};
 use sciformats::{Format, Result};
 
@@ -23,8 +23,13 @@ struct Writing {
     begun: bool,
 }
 
+<<<<<<< HEAD
 pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     refuse_options(Format::Asdf, options, (false, true))?;
+=======
+pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+    refuse_options(Format::Asdf, options, Filters::Possible)?;
+>>>>>>> fix-stranger
     let mut document = Document::new();
     // The entry about the library that wrote the file is part of the tree, and comes from there.
     let root = document.tree().root();

@@ -380,7 +380,25 @@ impl<R: Ranges + 'static> Inner<R> {
             (false, false) => pages,
         };
         let end = bound::sum(start, cache.run).max(bound::sum(first, ahead)).max(last + 1);
-        let end = end.min(self.size.div_ceil(PAGE));
+        let all = self.size.div_ceil(PAGE);
+        let (mut start, mut end) = (start, end.min(all));
+        if lone {
+            // Where the window meets pages that are here, or an end of the file, it reaches further on its other side.
+            let held = |number: u64| cache.holds(&self.cut(number * PAGE..bound::product(number + 1, PAGE)));
+            while start < first && held(start) {
+                start += 1;
+            }
+            while end > last + 1 && held(end - 1) {
+                end -= 1;
+            }
+            let mut spare = bound::left(cache.run, end - start);
+            while spare > 0 && start > 0 && !held(start - 1) {
+                (start, spare) = (start - 1, spare - 1);
+            }
+            while spare > 0 && end < all && !held(end) {
+                (end, spare) = (end + 1, spare - 1);
+            }
+        }
         cache.after = end;
         (start..end).collect()
     }

@@ -77,6 +77,21 @@ fn a_read_that_was_not_expected_brings_its_window() {
 }
 
 #[test]
+fn a_window_that_meets_bytes_which_are_here_reaches_further_on_its_other_side() {
+    let (file, bytes) = planned(20 * MIB);
+    let read = |at: u64| assert_eq!(*file.read_at(at, 50).unwrap(), bytes[at as usize..][..50]);
+    let half = MIB / 2;
+    read(10 * MIB);
+    assert_eq!(file.ranges().asked(), [[9 * MIB + half..11 * MIB + half]]);
+    read(9 * MIB);
+    assert_eq!(file.ranges().asked(), [[7 * MIB + half..9 * MIB + half]]);
+    read(12 * MIB - 100_000);
+    assert_eq!(file.ranges().asked(), [[11 * MIB + half..13 * MIB + half]]);
+    read(20 * MIB - 50);
+    assert_eq!(file.ranges().asked(), [[18 * MIB..20 * MIB]]);
+}
+
+#[test]
 fn at_the_end_of_a_window_half_of_the_next_one_comes_too() {
     let (file, _) = planned(20 * MIB);
     file.read_at(5 * MIB - 100_000, 2000).unwrap(); // a header

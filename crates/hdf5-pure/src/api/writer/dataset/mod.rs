@@ -9,7 +9,7 @@ use sciformats_core::{Conversion, Error};
 pub(super) use self::place::Place;
 use crate::api::named::AsName;
 use crate::api::writer::filters::Filters;
-use crate::api::writer::layout::ChunkIndex;
+use crate::api::writer::layout::{ChunkIndex, Growth};
 use crate::api::writer::value::{self, Value};
 use crate::change::tree::Tree;
 use crate::object::attributes::Attribute;
@@ -26,7 +26,7 @@ use crate::spec::message::datatype::Datatype;
 /// use hdf5_pure::{CreateOptions, File, Writer};
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-/// let temperature = file.dataset("temperature").shape([2, 3]).max_shape([None, Some(3)]).chunks([64, 3]);
+/// let temperature = file.dataset("temperature").shape([2, 3]).unlimited().chunks([64, 3]);
 /// let temperature = temperature.shuffle().lzf().fill(f32::NAN).attribute("units", "K");
 /// temperature.write(&[281.5f32, 282.0, 282.5, 280.0, 280.5, 281.0])?;
 /// let file = File::from_bytes(file.into_bytes()?)?;
@@ -39,7 +39,7 @@ pub struct DatasetBuilder<'w> {
     pub(super) parent: ObjectId,
     pub(super) path: Name,
     pub(super) shape: Option<Vec<u64>>,
-    pub(super) maximum: Option<Vec<Option<u64>>>,
+    pub(super) growth: Growth,
     pub(super) place: Place,
     pub(super) index: Option<ChunkIndex>,
     pub(super) filters: Filters,
@@ -75,7 +75,7 @@ impl<'w> DatasetBuilder<'w> {
             parent,
             path: path.name_bytes().into(),
             shape: None,
-            maximum: None,
+            growth: Growth::Fixed,
             place: Place::Chosen,
             index: None,
             filters: Filters::new(),
@@ -118,14 +118,34 @@ impl<'w> DatasetBuilder<'w> {
     /// use hdf5_pure::{CreateOptions, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// // Rows without end, each of three elements.
-    /// let position = file.dataset("position").shape([0, 3]).max_shape([None, Some(3)]);
-    /// let mut position = position.create::<f32>()?;
-    /// assert_eq!(position.append(&[0.0, 0.5, 1.0])?.shape(), [1, 3]);
+    /// // At most 100 rows, whose length has no limit.
+    /// let spectra = file.dataset("spectra").shape([0, 2]).max_shape([Some(100), None]);
+    /// let mut spectra = spectra.create::<f32>()?;
+    /// assert_eq!(spectra.append(&[0.0, 0.5])?.resize(&[1, 3])?.shape(), [1, 3]);
+    /// assert!(spectra.resize(&[101, 3]).is_err());
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn max_shape(mut self, maximum: impl Into<Vec<Option<u64>>>) -> Self {
-        self.maximum = Some(maximum.into());
+        self.growth = Growth::UpTo(maximum.into());
+        self
+    }
+
+    /// Lets the first dimension grow without limit, so that rows can be [appended](crate::DatasetWriter::append). The others
+    /// keep their lengths; [`max_shape`](Self::max_shape) says more. The dataset is stored in chunks.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut position = file.dataset("position").shape([0, 3]).unlimited().create::<f32>()?;
+    /// assert_eq!(position.append(&[0.0, 0.5, 1.0])?.shape(), [1, 3]); // a row of three elements
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The call that creates the dataset fails if it has no dimensions.
+    pub fn unlimited(mut self) -> Self {
+        self.growth = Growth::Rows;
         self
     }
 
