@@ -36,13 +36,8 @@ enum Group {
     Chunk,
 }
 
-<<<<<<< HEAD
 pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<dyn Sink>> {
-    refuse_options(Format::Gsd, options, (false, false))?;
-=======
-pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     refuse_options(Format::Gsd, options, Filters::Meaningless)?;
->>>>>>> fix-stranger
     let fact = |key: &str| options.fact(key).filter(|text| !text.is_empty());
     let application = fact("application").unwrap_or_else(|| "sciformats".into());
     let schema = fact("schema").unwrap_or_else(|| "none 1.0".into());

@@ -9,19 +9,12 @@ use sciformats::{Format, Result};
 use super::{Elements, Filters, Single, Sink, WriteOptions, refuse_options};
 use crate::numpy::Fixed;
 
-<<<<<<< HEAD
 pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<dyn Sink>> {
-    refuse_options(Format::Npy, options, (false, false))?;
+    refuse_options(Format::Npy, options, Filters::Meaningless)?;
     let path = path.map(Path::to_owned);
     Ok(Box::new(Single::new(Format::Npy, move |elements: Elements| {
         path.map_or(Ok(()), |path| write(&path, &elements))
     })))
-=======
-pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
-    refuse_options(Format::Npy, options, Filters::Meaningless)?;
-    let path = path.to_owned();
-    Ok(Box::new(Single::new(Format::Npy, move |elements: Elements| write(&path, &elements))))
->>>>>>> fix-stranger
 }
 
 fn write(path: &Path, elements: &Elements) -> Result<()> {

@@ -23,13 +23,8 @@ struct Writing {
     begun: bool,
 }
 
-<<<<<<< HEAD
 pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<dyn Sink>> {
-    refuse_options(Format::Asdf, options, (false, true))?;
-=======
-pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     refuse_options(Format::Asdf, options, Filters::Possible)?;
->>>>>>> fix-stranger
     let mut document = Document::new();
     // The entry about the library that wrote the file is part of the tree, and comes from there.
     let root = document.tree().root();
