@@ -1,11 +1,12 @@
-//! Builds the tables of `DataFusion`, runs their tests, and compares the answers of two workers and of the Python package `datafusion` with those
-//! of pandas. `DataFusion` needs a newer compiler than the rest, and the build takes long: it is a workspace of its own.
+//! Builds the tables of `DataFusion`, runs clippy and their tests, and compares the answers of two workers and of the Python package
+//! `datafusion` with those of pandas. `DataFusion` needs a newer compiler than the rest, and the build takes long: it is a workspace of its own.
 
 use std::path::Path;
 
 use crate::args::Args;
 use crate::conform::TABLES;
 use crate::counts::Counts;
+use crate::lint;
 use crate::python::Python;
 use crate::sh::{About, Failure, Result, cargo, root, run, target_folder};
 
@@ -15,6 +16,7 @@ pub(crate) fn task(mut args: Args) -> Result {
     args.end()?;
     let folder = root().join("engines").join("datafusion");
     let built = target_folder()?.join("datafusion");
+    lint::engine(&folder, &built)?;
     for words in [["test", "--workspace"], ["build", "--workspace"]] {
         run(cargo().args(words).args(["--locked", "--target-dir"]).arg(&built).current_dir(&folder))?;
     }

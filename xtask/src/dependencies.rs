@@ -3,13 +3,25 @@
 use std::process::Stdio;
 
 use crate::args::Args;
-use crate::sh::{Failure, Result, cargo, run};
+use crate::sh::{Failure, Result, cargo, root, run};
+
+/// The workspaces whose programs and libraries are for users.
+const WORKSPACES: [&str; 3] = ["", "engines/datafusion", "engines/icechunk"];
 
 /// The task `deny`.
 pub(crate) fn deny(args: Args) -> Result {
     args.end()?;
     needs("deny", "cargo-deny")?;
-    run(cargo().args(["deny", "check"]))
+    // Each workspace has its own list of locked versions.
+    let results = WORKSPACES.map(|folder| {
+        let manifest = root().join(folder).join("Cargo.toml");
+        let mut command = cargo();
+        command.args(["deny", "--locked", "--manifest-path"]).arg(manifest);
+        run(command.args(["check", "--config"]).arg(root().join("deny.toml")))
+    });
+    let failed: Vec<String> =
+        results.into_iter().filter_map(Result::err).map(|failure| failure.message).collect();
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n").into()) }
 }
 
 /// The task `semver`, which compares each published crate with itself at a revision of the repository.
