@@ -148,7 +148,7 @@ pub fn for_each(pieces: Pieces, threads: usize, read: ReadPiece<'_>, visit: Visi
                 out.clear();
                 read(slab, out)
             };
-            side_by_side(pieces, readers, &read, visit)
+            side_by_side(&pieces, readers, &read, visit)
         }
         ahead => read_ahead(pieces, ahead.is_some(), read, visit),
     }
@@ -163,7 +163,7 @@ pub(crate) fn for_each_computed(
     visit: VisitPiece<'_>,
 ) -> Result<()> {
     if let Some(readers) = pieces.together(threads, 2) {
-        return side_by_side(pieces, readers, read, visit);
+        return side_by_side(&pieces, readers, read, visit);
     }
     let mut bytes = Vec::new();
     for piece in pieces {
@@ -177,7 +177,7 @@ pub(crate) fn for_each_computed(
 
 /// Reads pieces with a number of threads, and calls `visit` with each in order. A thread only goes on when its piece is visited, so
 /// that there are no more buffers than threads and the one that is visited. `read` replaces their contents.
-fn side_by_side(pieces: Pieces, threads: usize, read: ReadPiece<'_>, visit: VisitPiece<'_>) -> Result<()> {
+fn side_by_side(pieces: &Pieces, threads: usize, read: ReadPiece<'_>, visit: VisitPiece<'_>) -> Result<()> {
     let free = Mutex::new(Vec::new());
     let free = || free.lock().unwrap_or_else(PoisonError::into_inner);
     std::thread::scope(|scope| {
