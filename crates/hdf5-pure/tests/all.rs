@@ -33,6 +33,7 @@ mod chunk_edits;
 mod chunk_places;
 mod chunks;
 mod commit_cost;
+mod contiguous_runs;
 mod create;
 mod create_early;
 mod derive;

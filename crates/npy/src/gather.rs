@@ -27,6 +27,7 @@ impl Elements<'_> {
     }
 
     fn c(&self, slab: &Slab, mut out: &mut [u8]) -> Result<()> {
+        let mut buffer = Vec::new();
         for run in slab.runs() {
             let at = add(self.data, mul(run.from, self.size)?)?;
             let len = addressable(mul(run.len, self.size)?)?;
@@ -39,7 +40,7 @@ impl Elements<'_> {
             }
             let span = mul(add(mul(sub(run.len, 1)?, run.step)?, 1)?, self.size)?;
             let span = self.limits.memory("bytes that the selected elements span", span)?;
-            let bytes = self.storage.read_at(at, span)?;
+            let bytes = self.storage.read_with(at, span, &mut buffer)?;
             let (size, step) = (addressable(self.size)?, addressable(mul(run.step, self.size)?)?);
             for (to, from) in part.chunks_exact_mut(size).zip(bytes.chunks(step)) {
                 to.copy_from_slice(from.get(..size).ok_or_else(left)?);
@@ -66,8 +67,9 @@ impl Elements<'_> {
         let at = add(self.data, mul(first, self.size)?)?;
         let len = mul(add(span, 1)?, self.size)?;
         check_range(self.storage.size(), at, len)?;
-        let bytes =
-            self.storage.read_at(at, self.limits.memory("bytes that the selected elements span", len)?)?;
+        let len = self.limits.memory("bytes that the selected elements span", len)?;
+        let mut buffer = Vec::new();
+        let bytes = self.storage.read_with(at, len, &mut buffer)?;
         let size = addressable(self.size)?;
         // The index of each element; the last dimension of the selection varies fastest.
         let mut index = vec![0u64; ranges.len()];

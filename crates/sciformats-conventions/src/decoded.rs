@@ -189,10 +189,10 @@ impl Source for Decoded {
     }
 
     fn derived(&self, _array: ObjectId) -> Option<Derived<'_>> {
-        let What::Variable(variable) = &self.what else { return None };
-        let numbers = variable.computed()?;
-        let compute = Box::new(|bytes: &[u8], out: &mut Vec<u8>| numbers.decode_over(bytes, out));
-        Some(Derived { file: &self.file, array: variable.node().id(), compute })
+        match &self.what {
+            What::Variable(variable) => variable.derived(),
+            _ => None,
+        }
     }
 
     fn take_missing(&self) -> Vec<Error> {

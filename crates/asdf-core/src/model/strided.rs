@@ -68,8 +68,9 @@ impl Strided {
         let (low, high) = self.extent()?;
         let (range, wanted) = (sub(high, low)?, self.bytes()?);
         if storage.as_slice().is_some() || range <= SMALL || range / DENSE <= wanted {
-            let bytes = storage.read_at(low, bound::addressable(range))?;
-            return self.gather(&bytes, sub(self.start, low)?, out);
+            let mut buffer = Vec::new();
+            let bytes = storage.read_with(low, bound::addressable(range), &mut buffer)?;
+            return self.gather(bytes, sub(self.start, low)?, out);
         }
         let step = fit::<usize, _>(div(wanted, outer.count)?, "size of a part of a selection")?.max(1);
         let mut start = self.start;

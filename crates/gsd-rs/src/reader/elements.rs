@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::number::{Number, not_stored_as};
-use sciformats_core::storage::{machine_threads, read_into_threads};
+use sciformats_core::storage::{machine_threads, read_into_threads, zeroed};
 use sciformats_core::{Conversion, Error, Misfit, Result};
 
 use super::Reader;
@@ -136,7 +136,13 @@ impl Reader {
 
     fn bytes_of(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [u8]>> {
         let range = chunk.range(&rows, self.storage.size())?;
-        self.storage.read_at(range.start, size_of_range(&range)?)
+        let size = size_of_range(&range)?;
+        if self.storage.as_slice().is_some() {
+            return self.storage.read_at(range.start, size);
+        }
+        let mut bytes = zeroed(size)?;
+        self.storage.read_into(range.start, &mut bytes)?;
+        Ok(Cow::Owned(bytes))
     }
 
     /// Returns the text of a chunk of characters, or of bytes, as which older writers store text. Zeros at its end are removed.

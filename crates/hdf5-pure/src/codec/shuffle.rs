@@ -2,12 +2,17 @@
 
 /// Reassembles elements of `size` bytes in `out`. Bytes after the last whole element stay as they are.
 pub(crate) fn decode(size: usize, input: &[u8], out: &mut Vec<u8>) {
+    out.resize(input.len(), 0);
+    decode_to(size, input, out);
+}
+
+/// As [`decode`], to a place that is as long as the input.
+pub(crate) fn decode_to(size: usize, input: &[u8], out: &mut [u8]) {
     let n = input.len().checked_div(size).unwrap_or_default();
     if size <= 1 || n <= 1 {
-        input.clone_into(out);
+        out.copy_from_slice(input);
         return;
     }
-    out.resize(input.len(), 0);
     let (planes, tail) = input.split_at(n * size);
     let (elements, rest) = out.split_at_mut(planes.len());
     match size {

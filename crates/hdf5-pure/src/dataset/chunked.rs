@@ -328,6 +328,9 @@ impl Chunks<'_> {
             return placed.copy_span(self.reader.piece(chunk, span, scratch)?, part).ok_or_else(wrong);
         }
         let whole = overlaps.iter().zip(&self.layout.dimensions).all(|(overlap, n)| overlap.count == *n);
+        if !plain && let Some(out) = placed.whole(part, self.bytes) {
+            return self.reader.chunk_into(chunk, out, scratch);
+        }
         // If only a part of a chunk is wanted, the rest is likely to be wanted soon, so the decoded chunk is cached.
         let cache = &self.reader.opened.chunks;
         let keep = !whole && cache.takes(self.bytes) && !plain;

@@ -1,6 +1,6 @@
 //! Reads the elements of a dataset as they are stored.
 
-use sciformats_core::arith::{add, fit, increase, mul, present};
+use sciformats_core::arith::{add, fit, increase, mul, present, sub};
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::storage::{Buffer, Purpose, read_into_threads};
 use sciformats_core::{Error, Result, Slab, bound};
@@ -182,13 +182,16 @@ impl<'a> Reader<'a> {
             let kind = FaultKind::OutOfBounds { found, end: context.storage.size() };
             context.fault("contiguous dataset", at, Fault::new("the end of the elements", kind))
         })?;
-        if is_dense(slab, size as u64)
-            && let Some(all) = context.storage.as_slice()
+        if let Some(all) = context.storage.as_slice()
+            && is_dense(slab, size as u64)
         {
             let start = context.offset(at);
             let inside =
                 fit(start, "place of the elements")?..fit(add(start, total)?, "end of the elements")?;
             return self.compact(present(all.get(inside), "elements of a dataset")?, slab, out);
+        }
+        if context.storage.read_ahead() == 0 {
+            return Joined::new(self, context.offset(at), out).read(slab, size as u64);
         }
         let mut ahead = Ahead::new(context, context.offset(at), slab, size, out)?;
         runs(slab, size, out, |from, out| {
@@ -224,6 +227,21 @@ impl<'a> Reader<'a> {
         context.registry.decode_with(&filtered, stored, buffers)
     }
 
+    /// Fills `out` with the bytes of a chunk, all of whose filters are undone. It must be stored with filters.
+    pub(crate) fn chunk_into(
+        &self,
+        chunk: &StoredChunk,
+        out: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let context = &self.opened.context;
+        let Scratch { stored, buffers } = scratch;
+        let stored = context.read_with("chunk", chunk.address, chunk.size, stored)?;
+        let (offset, pipeline) = (context.offset(chunk.address), &self.content.storage()?.pipeline);
+        let filtered = Filtered { pipeline, mask: chunk.filter_mask, len: out.len(), offset };
+        context.registry.decode_into(&filtered, stored, buffers, out)
+    }
+
     /// Returns `len` bytes of a chunk that is stored without filters, from the byte `start` on.
     pub(crate) fn piece<'s>(
         &'s self,
@@ -247,6 +265,90 @@ impl<'a> Reader<'a> {
         let mut ends = chunk.scaled.iter().zip(&layout.dimensions).zip(shape);
         ends.any(|((at, n), size)| bound::product(bound::sum(*at, 1), *n) > *size)
     }
+}
+
+/// Runs of a contiguous dataset that are close together and are read with one call.
+struct Joined<'a> {
+    reader: &'a Reader<'a>,
+    /// The offset of the first element of the dataset.
+    start: u64,
+    /// The places in the dataset and the lengths of the runs that are not read yet, in bytes.
+    runs: Vec<(u64, usize)>,
+    /// The end of the last of them.
+    end: u64,
+    /// The part of the result that is not filled yet.
+    rest: &'a mut [u8],
+    buffer: Vec<u8>,
+}
+
+/// Copying so many bytes takes less time than a call.
+const SHORT: usize = 4 << 10;
+
+/// The largest number of bytes that are read to get several runs.
+const SPAN: u64 = 64 << 10;
+
+impl<'a> Joined<'a> {
+    fn new(reader: &'a Reader<'a>, start: u64, out: &'a mut [u8]) -> Self {
+        Self { reader, start, runs: Vec::new(), end: 0, rest: out, buffer: Vec::new() }
+    }
+
+    /// Reads the elements of a selection, which have `size` bytes each.
+    fn read(mut self, slab: &Slab, size: u64) -> Result<()> {
+        for run in slab.runs() {
+            let (pieces, len) = if run.step == 1 { (1, run.len) } else { (run.len, 1) };
+            let len = bound::addressable(bound::product(len, size)); // which the result has not
+            for piece in 0..pieces {
+                let from = mul(add(run.from, mul(piece, run.step)?)?, size)?;
+                self.add(from, len)?;
+            }
+        }
+        self.fill()
+    }
+
+    fn add(&mut self, from: u64, len: usize) -> Result<()> {
+        let end = add(from, len as u64)?;
+        if let Some(&(first, longest)) = self.runs.first() {
+            let near = bound::left(from, self.end) <= SHORT as u64 && bound::left(end, first) <= SPAN;
+            if !near || len.max(longest) > SHORT {
+                self.fill()?;
+            }
+        }
+        self.runs.push((from, len));
+        self.end = end;
+        Ok(())
+    }
+
+    /// Fills the part of the result that belongs to the runs.
+    fn fill(&mut self) -> Result<()> {
+        let storage = &*self.reader.opened.context.storage;
+        if let [_, _, ..] = self.runs[..]
+            && let Some(&(first, _)) = self.runs.first()
+        {
+            let span = fit(sub(self.end, first)?, "bytes that several runs span")?;
+            // If the bytes cannot be read, those between the runs may be at fault.
+            if let Ok(bytes) = storage.read_with(add(self.start, first)?, span, &mut self.buffer) {
+                for (from, len) in self.runs.drain(..) {
+                    let at: usize = fit(sub(from, first)?, "place of a run")?;
+                    let found = bytes.get(at..).and_then(|bytes| bytes.get(..len));
+                    taken(&mut self.rest, len)?.copy_from_slice(present(found, "bytes of a run")?);
+                }
+            }
+        }
+        for (from, len) in self.runs.drain(..) {
+            let part = taken(&mut self.rest, len)?;
+            read_into_threads(storage, add(self.start, from)?, part, self.reader.threads)?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes the first `len` bytes of the rest of a result.
+fn taken<'r>(rest: &mut &'r mut [u8], len: usize) -> Result<&'r mut [u8]> {
+    let parts = std::mem::take(rest).split_at_mut_checked(len);
+    let (part, after) =
+        parts.ok_or_else(|| Error::usage("out", "must have as many bytes as the selection"))?;
+    *rest = after;
+    Ok(part)
 }
 
 /// The pieces of a contiguous dataset. They are announced to the storage a few at a time before they are read.

@@ -229,13 +229,51 @@ impl Registry {
         Ok(decoded.get(..filtered.len).unwrap_or_default())
     }
 
-    /// Leaves the result in the buffer `now`, and returns whether any filter was undone. There are at least as many
-    /// bytes as are wanted.
-    fn steps(&self, filtered: &Filtered<'_>, bytes: &[u8], buffers: &mut Buffers) -> Result<bool> {
+    /// Works like [`decode_with`](Self::decode_with), and leaves the result in `out`, which has exactly as many bytes as are wanted.
+    pub(crate) fn decode_into(
+        &self,
+        filtered: &Filtered<'_>,
+        bytes: &[u8],
+        buffers: &mut Buffers,
+        out: &mut [u8],
+    ) -> Result<()> {
+        // What was shuffled is put in order where it is wanted, which saves a copy.
+        let filters = &filtered.pipeline.filters;
+        let last = filters.iter().enumerate().find(|(i, filter)| self.is_undone(filtered, *i, filter));
+        if let Some((i, FilterDescription { id: 2, values, .. })) = last
+            && !self.added.contains_key(&2)
+            && let [size] = **values
+            && size > 0
+        {
+            let any = self.undo_from(bound::sum(i, 1), filtered, bytes, buffers)?;
+            let shuffled = if any { &buffers.now[..] } else { bytes };
+            if shuffled.len() == out.len() {
+                codec::shuffle::decode_to(bound::addressable(size.into()), shuffled, out);
+                return Ok(());
+            }
+        }
+        out.copy_from_slice(self.decode_with(filtered, bytes, buffers)?);
+        Ok(())
+    }
+
+    /// Returns whether the filter at the place `i` of the pipeline has to be undone.
+    fn is_undone(&self, filtered: &Filtered<'_>, i: usize, filter: &FilterDescription) -> bool {
+        let bits = u32::try_from(i).ok().and_then(|i| filtered.mask.checked_shr(i));
+        bits.is_none_or(|bits| bits & 1 == 0) && !self.keeps(filter)
+    }
+
+    /// Undoes the filters from the place `first` of the pipeline on. Leaves the result in the buffer `now`, and returns whether there
+    /// were any.
+    fn undo_from(
+        &self,
+        first: usize,
+        filtered: &Filtered<'_>,
+        bytes: &[u8],
+        buffers: &mut Buffers,
+    ) -> Result<bool> {
         let mut any = false;
-        for (i, filter) in filtered.pipeline.filters.iter().enumerate().rev() {
-            let bits = u32::try_from(i).ok().and_then(|i| filtered.mask.checked_shr(i));
-            if bits.is_some_and(|bits| bits & 1 == 1) || self.keeps(filter) {
+        for (i, filter) in filtered.pipeline.filters.iter().enumerate().skip(first).rev() {
+            if !self.is_undone(filtered, i, filter) {
                 continue;
             }
             if any {
@@ -246,6 +284,13 @@ impl Registry {
                 any = true;
             }
         }
+        Ok(any)
+    }
+
+    /// Leaves the result in the buffer `now`, and returns whether any filter was undone. There are at least as many
+    /// bytes as are wanted.
+    fn steps(&self, filtered: &Filtered<'_>, bytes: &[u8], buffers: &mut Buffers) -> Result<bool> {
+        let any = self.undo_from(0, filtered, bytes, buffers)?;
         let (len, found) = (filtered.len as u64, if any { buffers.now.len() } else { bytes.len() } as u64);
         if found < len {
             let kind = FaultKind::Mismatch { expected: len, found };
@@ -424,4 +469,55 @@ pub fn known(id: u16) -> Option<&'static str> {
         32033 => "htj2k",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::shuffle;
+
+    fn filter(id: u16, values: &[u32]) -> FilterDescription {
+        FilterDescription { id, name: None, optional: false, values: values.to_vec() }
+    }
+
+    #[test]
+    fn chunks_decode_to_their_places_as_they_do_to_buffers() {
+        // A checksum of 4 bytes after what was shuffled, as elements of 4 bytes and with bytes that are left over.
+        let elements: Vec<u8> = (0..102u8).collect();
+        let registry = Registry::default();
+        for (filters, mask) in [
+            (vec![filter(2, &[4])], 0),
+            (vec![filter(2, &[4]), filter(3, &[])], 0),
+            (vec![filter(2, &[4]), filter(3, &[])], 1),
+            (vec![filter(2, &[4]), filter(3, &[])], 2),
+            (vec![filter(3, &[]), filter(2, &[4])], 0),
+            (vec![filter(32023, &[]), filter(2, &[4]), filter(2, &[8])], 0),
+            (vec![filter(3, &[])], 0),
+        ] {
+            let pipeline = Pipeline { filters };
+            // What was skipped, and what only rounds, is not undone.
+            let filters = pipeline.filters.iter().enumerate();
+            let applied = filters.filter(|(i, filter)| mask >> i & 1 == 0 && filter.id != 32023);
+            let applied = Pipeline { filters: applied.map(|(_, filter)| filter.clone()).collect() };
+            let stored = registry.apply(&applied, elements.clone()).unwrap().0;
+            let filtered = Filtered { pipeline: &pipeline, mask, len: elements.len(), offset: 7 };
+            let mut out = vec![9; elements.len()];
+            registry.decode_into(&filtered, &stored, &mut Buffers::default(), &mut out).unwrap();
+            assert_eq!(out, elements, "{pipeline:?}");
+            let mut buffers = Buffers::default();
+            assert_eq!(registry.decode_with(&filtered, &stored, &mut buffers).unwrap(), elements);
+            // What is too short is the same error, and of what is too long the rest is cut off.
+            let long = Filtered { len: 200, ..filtered };
+            let error = |error: Error| error.to_string();
+            let into = registry.decode_into(&long, &stored, &mut Buffers::default(), &mut [0; 200]);
+            let with = registry.decode_with(&long, &stored, &mut buffers).map(drop);
+            assert_eq!(into.map_err(error).unwrap_err(), with.map_err(error).unwrap_err());
+            let short = Filtered { len: 50, ..filtered };
+            registry.decode_into(&short, &stored, &mut Buffers::default(), &mut out[..50]).unwrap();
+            assert_eq!(out[..50], elements[..50]);
+        }
+        let mut moved = Vec::new();
+        shuffle::decode(4, &elements, &mut moved);
+        assert_ne!(moved, elements);
+    }
 }

@@ -179,6 +179,12 @@ impl From<&str> for Name {
     }
 }
 
+impl From<Name> for NameBytes {
+    fn from(name: Name) -> Self {
+        name.0
+    }
+}
+
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_text())

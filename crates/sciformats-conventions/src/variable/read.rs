@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use sciformats::options::Unfolding;
+use sciformats::source::Derived;
 use sciformats::{Decoder, ElementType, Error, Range, Result, Slab};
 use sciformats_core::bound;
 use sciformats_core::storage::zeroed;
@@ -75,24 +75,12 @@ impl Variable {
             .file()
             .limits()
             .memory("bytes of the elements to read", bound::product(stored.len(), size))?;
-        if let Some(numbers) = self.computed()
+        if let (Some(numbers), Some(derived)) = (self.computed(), self.derived())
             && bound::product(stored.len(), size) >= PIECEWISE
         {
-            // Each piece is decoded as soon as it is there, while the next one is read.
-            let one = numbers.element().size().unwrap_or(size);
-            let mut out = zeroed(bound::addressable(bound::product(stored.len(), one)))?;
-            let mut rest = out.as_mut_slice();
-            let file = self.node.file();
-            // How much one call reads is limited by the memory that it takes.
-            let unfolding = Unfolding::new(&file.options().clone().with_unfolded(u64::MAX), file.size());
-            file.go_through(&unfolding, (self.node.id(), &self.info), &stored, &mut |_, bytes| {
-                let (place, after) = std::mem::take(&mut rest)
-                    .split_at_mut_checked(numbers.decoded_size(bytes.len()))
-                    .ok_or_else(|| Error::internal("there are more elements than were selected"))?;
-                rest = after;
-                numbers.decode_to(bytes, place)?;
-                Ok(ControlFlow::Continue(()))
-            })?;
+            // Each piece is decoded where it was read, while others are read.
+            let mut out = zeroed(bound::product(bound::addressable(stored.len()), derived.size))?;
+            self.node.file().read_computed(&self.info, &derived, &stored, &mut out)?;
             return Ok(Values::plain(numbers.element().clone(), out));
         }
         let mut bytes = Vec::new();
@@ -145,6 +133,15 @@ impl Variable {
             }
             visit(self.decoding.decode(&self.info.element, bytes.to_vec())?)
         })
+    }
+
+    /// Returns how its values are computed from the stored elements, if each of them is computed from one.
+    pub(crate) fn derived(&self) -> Option<Derived<'_>> {
+        let numbers = self.computed()?;
+        let size = |element: &ElementType| element.size().map(bound::addressable);
+        let (stored, size) = (size(&numbers.from)?, size(numbers.element())?);
+        let compute = Box::new(|bytes: &[u8], out: &mut [u8]| numbers.decode_to(bytes, out));
+        Some(Derived { file: self.node.file(), array: self.node.id(), stored, size, compute })
     }
 
     /// Returns the stored elements of a selection.

@@ -96,6 +96,8 @@ def _padded(dataset: h5.Dataset, shape: tuple[int, ...], key: tuple[Any, ...]) -
     stored = dataset.shape or ()
     short = [axis for axis, size in enumerate(stored) if size < shape[axis]]
     if not short:
+        if key and all(isinstance(part, slice) and (part.step is None or part.step > 0) for part in key):
+            return np.asarray(dataset[key])
         return _outer(dataset, key)
     from sciformats import _index
 

@@ -22,13 +22,17 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyType};
 
 use crate::element;
 use crate::error::raise;
 use crate::file::read_options;
 use crate::remote::{self, Place};
 use crate::storage::Buffer;
+
+/// Elements of fewer bytes are copied into memory of Python.
+const COPIED: usize = 16 << 10;
 
 /// Opens an HDF5 file by its path or from its bytes, and returns its root group.
 #[pyfunction]
@@ -463,7 +467,8 @@ impl Node {
         key: &Bound<'py, PyAny>,
         dtype: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let dataset = self.dataset()?;
+        let found = self.found()?;
+        let Found::Dataset(dataset) = &*found else { return Ok(None) };
         if !is_plain(dataset.datatype()) {
             return Ok(None);
         }
@@ -472,6 +477,15 @@ impl Node {
         };
         let slab = self.ok(Slab::new(dataset.shape(), ranges))?;
         let bytes = self.ok(py.detach(|| dataset.read_raw(&slab)))?;
+        if bytes.len() < COPIED {
+            // To copy a few elements takes less time than to make an array of bytes and two others of it.
+            static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+            let single = shape.is_empty();
+            let shape = pyo3::types::PyTuple::new(py, if single { vec![1] } else { shape })?;
+            let array = ARRAY.import(py, "numpy", "ndarray")?;
+            let elements = array.call1((shape, dtype, PyByteArray::new(py, &bytes)))?;
+            return if single { elements.get_item(0).map(Some) } else { Ok(Some(elements)) };
+        }
         let elements = bytes.into_pyarray(py).call_method1(pyo3::intern!(py, "view"), (dtype,))?;
         if shape.is_empty() {
             return elements.get_item(0).map(Some);

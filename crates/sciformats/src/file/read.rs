@@ -11,6 +11,7 @@ use crate::Result;
 use crate::model::{ArrayInfo, ObjectId};
 use crate::options::Unfolding;
 use crate::pieces::{self, Pieces};
+use crate::source::Derived;
 
 /// Called with a piece of a selection and the canonical bytes of its elements; returns whether to continue.
 pub type VisitPiece<'a> = &'a mut dyn FnMut(&Slab, &[u8]) -> Result<ControlFlow<()>>;
@@ -162,13 +163,13 @@ impl File {
         unfolding.add(slab.len(), info)?;
         let pieces = Pieces::new(info, slab, self.options.limits.memory);
         if let Some(derived) = self.source.derived(id) {
-            let read = |slab: &Slab, out: &mut Vec<u8>| derived.file.read(derived.array, slab, out);
-            // The buffer keeps its pages from one piece to the next.
-            let mut values = Vec::new();
-            return pieces::for_each(pieces, self.options.threads(), &read, &mut |slab, bytes| {
-                (derived.compute)(bytes, &mut values)?;
-                self.count_read(values.len() as u64);
-                visit(slab, &values)
+            let read = |slab: &Slab, out: &mut Vec<u8>| {
+                out.resize(bound::addressable(bound::product(slab.len(), derived.size as u64)), 0);
+                derived.read_into(slab, out)
+            };
+            return pieces::for_each_computed(pieces, self.options.threads(), &read, &mut |slab, bytes| {
+                self.count_read(bytes.len() as u64);
+                visit(slab, bytes)
             });
         }
         if slab.is_empty() {
@@ -177,6 +178,24 @@ impl File {
         }
         let read = |slab: &Slab, out: &mut Vec<u8>| self.read(id, slab, out);
         pieces::for_each(pieces, self.options.threads(), &read, visit)
+    }
+
+    /// Reads elements that are computed from those of this file into `out`, which must have exactly their size. If there are several
+    /// threads, each computes a part of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_into`](Self::read_into), and those of computing.
+    pub fn read_computed(
+        &self,
+        info: &ArrayInfo,
+        derived: &Derived<'_>,
+        slab: &Slab,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let pieces = Pieces::new(info, slab, self.options.limits.memory);
+        let read = |slab: &Slab, part: &mut [u8]| derived.read_into(slab, part);
+        pieces::fill((pieces, derived.size), self.options.threads(), out, &read)
     }
 
     /// Starts a new operation and returns its limit; see

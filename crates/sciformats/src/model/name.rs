@@ -171,6 +171,12 @@ impl From<&[u8]> for Name {
     }
 }
 
+impl From<NameBytes> for Name {
+    fn from(name: NameBytes) -> Self {
+        Self(name)
+    }
+}
+
 impl From<Vec<u8>> for Name {
     fn from(name: Vec<u8>) -> Self {
         Self::from(&name[..])

@@ -255,7 +255,7 @@ pub trait Source: Send + Sync {
     }
 
     /// Returns how the elements of an array are computed one by one from those of an array of another file, if they are. Whoever
-    /// goes through all of them then reads the next ones while the current ones are computed.
+    /// goes through all of them then computes several parts of them at the same time, each by the thread that has read it.
     fn derived(&self, _array: ObjectId) -> Option<Derived<'_>> {
         None
     }

@@ -15,16 +15,22 @@ use staying::{Reason, Staying};
 /// Reads of at least this size are not made in pages, because a system call costs less.
 const LONG: usize = 8 << 10;
 
+/// Elements of fewer bytes may stay.
+const RUN: usize = 1 << 10;
+
 /// A file that is read with system calls. Short reads use pages that are kept.
 ///
-/// Formats are read in many short steps, most of which are next to the one before. A system call for each of them would cost
-/// more than parsing the bytes, and with a memory map, changes of the file by other processes would be undefined behaviour.
-/// Therefore a page of 4 KiB is read when one of its bytes is first requested. A block of 256 KiB is read at once if half of its
-/// pages were requested, or if the file is read sequentially.
+/// Structures of formats are read in many short steps, most of which are next to the one before. A system call for each of them
+/// would cost more than parsing the bytes, and with a memory map, changes of the file by other processes would be undefined
+/// behaviour. [`read_at`](ReadAt::read_at) therefore reads a page of 4 KiB when one of its bytes is first requested. A block of 256 KiB
+/// is read at once if half of its pages were requested, or if structures are read sequentially. Up to 128 MiB of these pages stay in
+/// memory while the file is open, and are borrowed.
 ///
-/// Up to 128 MiB of pages stay in memory while the file is open, and are borrowed. When this limit is reached, further pages of
-/// 64 KiB are kept in a cache of 8 MiB, in which a page stays until another page needs its place. A single read far from others
-/// then goes to the file directly. Long reads always do, and so does the first read in a page that fills the caller's memory.
+/// Elements, which [`read_into`](ReadAt::read_into) and [`read_with`](ReadAt::read_with) copy into the caller's memory, are each likely
+/// to be requested once, and the system has them in memory as well. If short reads follow each other, more and more is read at once, up to
+/// 64 KiB, and up to 4 MiB of it are kept until other bytes need their place. Other reads are system calls of their own. Only if runs of less
+/// than 1 KiB are read here and there until half of the pages of a block were requested, the block stays, because a call for each would
+/// take twice as long: up to 64 MiB in all files of the process. Long reads always go to the file directly.
 ///
 /// When the file is closed, up to 64 MiB of the memory are kept for the files that are opened next, because the first use of
 /// fresh memory takes longer than reading into it. [`release_memory`](super::release_memory) returns this memory to the system.
@@ -60,7 +66,7 @@ impl Paged {
         Ok(Self::from(FileStorage::open(path)?))
     }
 
-    /// Returns the bytes of a range, if they stay in memory in one piece.
+    /// Returns the bytes of a structure, if they stay in memory in one piece.
     fn lent(&self, offset: u64, len: usize) -> Result<Option<&[u8]>> {
         check_range(self.file.size(), offset, len as u64)?;
         if len == 0 || len >= LONG {
@@ -70,23 +76,49 @@ impl Paged {
         }
     }
 
-    /// Fills `out`, page by page.
-    fn copy(&self, offset: u64, out: &mut [u8], reason: Reason) -> Result<()> {
-        check_range(self.file.size(), offset, out.len() as u64)?;
-        let (mut at, mut rest) = (offset, out);
-        while !rest.is_empty() {
-            let in_page = staying::PAGE - bound::addressable(at % staying::PAGE as u64);
-            let (part, others) = rest.split_at_mut(rest.len().min(in_page));
-            match self.staying.get(&self.file, at, part.len(), reason)? {
+    /// Fills `out` with the bytes of a structure, page by page.
+    fn copy(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        for (at, part) in parts(offset, out, staying::PAGE) {
+            match self.staying.get(&self.file, at, part.len(), Reason::Structures)? {
                 Some(bytes) => part.copy_from_slice(bytes),
-                None if self.staying.is_full() => self.passing.copy(&self.file, at, part)?,
+                None if self.staying.is_full() && self.passing.copy(&self.file, at, part)? => {}
                 None => self.file.read_into(at, part)?,
             }
-            at += part.len() as u64;
-            rest = others;
         }
         Ok(())
     }
+
+    /// Fills `out` with elements.
+    fn elements(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let short = out.len() < RUN;
+        for (at, part) in parts(offset, out, passing::PAGE) {
+            if self.passing.copy(&self.file, at, part)? {
+                continue;
+            }
+            // A run of a few elements, among others that are read, costs less in memory than a call.
+            let found =
+                if short { self.staying.get(&self.file, at, part.len(), Reason::Elements)? } else { None };
+            match found {
+                Some(bytes) => part.copy_from_slice(bytes),
+                None => self.file.read_into(at, part)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Cuts a range at the borders of pages.
+fn parts(offset: u64, out: &mut [u8], page: usize) -> impl Iterator<Item = (u64, &mut [u8])> {
+    let (mut at, mut rest) = (offset, out);
+    std::iter::from_fn(move || {
+        let in_page = page - bound::addressable(at % page as u64);
+        let len = rest.len().min(in_page);
+        let (part, others) = std::mem::take(&mut rest).split_at_mut_checked(len).filter(|_| len > 0)?;
+        let start = at;
+        at += len as u64;
+        rest = others;
+        Some((start, part))
+    })
 }
 
 impl From<FileStorage> for Paged {
@@ -109,23 +141,28 @@ impl ReadAt for Paged {
             return self.file.read_at(offset, len);
         }
         let mut out = vec![0; len];
-        self.copy(offset, &mut out, Reason::Structures)?;
+        self.copy(offset, &mut out)?;
         Ok(Cow::Owned(out))
     }
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         if out.len() >= LONG {
-            self.file.read_into(offset, out)
-        } else {
-            self.copy(offset, out, Reason::Elements)
+            return self.file.read_into(offset, out);
         }
+        check_range(self.file.size(), offset, out.len() as u64)?;
+        // Elements may be in a page that was read for the structures beside them.
+        if let Some(bytes) = self.staying.kept(offset, out.len()) {
+            out.copy_from_slice(bytes);
+            return Ok(());
+        }
+        self.elements(offset, out)
     }
 
     fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
-        match self.lent(offset, len)? {
-            Some(bytes) => Ok(bytes),
-            None => super::fill_buffer(self, offset, len, buffer),
+        if let Some(bytes) = self.staying.kept(offset, len) {
+            return Ok(bytes);
         }
+        super::fill_buffer(self, offset, len, buffer)
     }
 }
 
@@ -170,6 +207,9 @@ mod tests {
                         let offset = at as u64;
                         assert_eq!(&*paged.read_at(offset, len).unwrap(), expected);
                         assert_eq!(paged.read_with(offset, len, &mut buffer).unwrap(), expected);
+                        let mut out = vec![0; len];
+                        paged.read_into(offset, &mut out).unwrap();
+                        assert_eq!(out, expected);
                     }
                 });
             }
@@ -189,6 +229,31 @@ mod tests {
         std::fs::write(dir.path().join("file"), vec![0xDD; bytes.len()]).unwrap();
         assert_eq!(*paged.read_at(PAGE as u64 + 9, 2).unwrap(), [0xEE; 2]);
         assert_eq!(*paged.read_at(30 * PAGE as u64, 2).unwrap(), [0xDD; 2]);
+    }
+
+    #[test]
+    fn only_short_elements_that_are_numerous_stay() {
+        // Reads of 5000 bytes, and of 40 bytes in few pages of each block or one after the other, do not stay.
+        let few = |i: usize| (i % 20 * PAGE * 16 + i * 40, 40);
+        let kinds: [&dyn Fn(usize) -> (usize, usize); 3] =
+            [&|i| (i * 7919 * 13 % (PAGE * 398), 5000), &few, &|i| (i * 40, 40)];
+        for (number, kind) in kinds.into_iter().enumerate() {
+            let (_dir, bytes, paged) = file(PAGE * 400);
+            let mut buffer = Vec::new();
+            for (at, len) in (0..20).map(kind) {
+                let mut out = vec![0; len];
+                paged.read_into(at as u64, &mut out).unwrap();
+                assert_eq!(out, bytes[at..at + len]);
+                assert_eq!(paged.read_with(at as u64, len, &mut buffer).unwrap(), out);
+            }
+            let stays = (0..bytes.len()).step_by(PAGE).any(|at| paged.staying.kept(at as u64, 1).is_some());
+            assert_eq!(stays, number == 1, "{number}: a page of which something is requested again");
+        }
+        // A page that was read for a structure serves the elements beside it.
+        let (_dir, bytes, paged) = file(PAGE * 4);
+        assert_eq!(*paged.read_at(0, 1).unwrap(), bytes[..1]);
+        assert_eq!(paged.read_with(50, 40, &mut Vec::new()).unwrap(), &bytes[50..90]);
+        assert!(paged.staying.kept(50, 40).is_some());
     }
 
     #[test]

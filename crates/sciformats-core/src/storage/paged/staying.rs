@@ -28,12 +28,29 @@ const REGIONS: u64 = 1 << 14;
 /// The largest number of bytes that stay.
 const MOST: u64 = 128 << 20;
 
+/// The largest number of bytes that stay because of elements, in all files of the process together.
+const MOST_ELEMENTS: u64 = 64 << 20;
+
+/// The number of bytes that stay because of elements, in all files.
+static ELEMENTS: AtomicU64 = AtomicU64::new(0);
+
 /// The pages, which are found by their position in the file.
 #[derive(Debug)]
 pub(super) struct Staying {
     regions: Box<[OnceLock<Box<Region>>]>,
     /// The number of bytes that stay.
     bytes: AtomicU64,
+    /// How many of them stay because of elements.
+    elements: AtomicU64,
+}
+
+/// The purpose of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// Structures of the format. The bytes that follow are likely to be requested too, and the reader borrows them.
+    Structures,
+    /// Elements, which are copied into the caller's memory. Each of them is likely to be requested once.
+    Elements,
 }
 
 type Region = [OnceLock<Box<Block>>; BLOCKS];
@@ -49,15 +66,6 @@ struct Block {
 }
 
 type Page = OnceLock<Box<[u8]>>;
-
-/// The purpose of a read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
-    /// Structures of the format. The bytes that follow are likely to be requested too, and the reader borrows them.
-    Structures,
-    /// Elements, which are copied into the caller's memory. Each of them is likely to be requested once.
-    Elements,
-}
 
 impl Block {
     fn new() -> Box<Self> {
@@ -75,6 +83,19 @@ impl Block {
         if before & mask == mask { before } else { self.touched.fetch_or(mask, Ordering::Relaxed) }
     }
 
+    /// Returns the bytes of a range that must not be empty, if they were read and are in one piece.
+    fn kept(&self, range: Range<usize>) -> Option<&[u8]> {
+        if let Some(whole) = self.whole.get() {
+            return whole.bytes().get(range);
+        }
+        let first = range.start / PAGE;
+        if first != (range.end - 1) / PAGE {
+            return None;
+        }
+        let page = self.pages.get()?.get(first)?.get()?;
+        page.get(range.start - first * PAGE..range.end - first * PAGE)
+    }
+
     fn is_dense(&self) -> bool {
         self.touched.load(Ordering::Relaxed).count_ones() >= DENSE
     }
@@ -85,12 +106,21 @@ impl Staying {
     pub(super) fn new(len: u64) -> Self {
         let regions = len.div_ceil((PIECE * BLOCKS) as u64);
         let regions = if regions <= REGIONS { regions } else { 0 };
-        Self { regions: (0..regions).map(|_| OnceLock::new()).collect(), bytes: AtomicU64::new(0) }
+        let regions = (0..regions).map(|_| OnceLock::new()).collect();
+        Self { regions, bytes: AtomicU64::new(0), elements: AtomicU64::new(0) }
     }
 
     /// Returns whether no more pages may stay.
     pub(super) fn is_full(&self) -> bool {
         self.regions.is_empty() || self.bytes.load(Ordering::Relaxed) >= MOST
+    }
+
+    /// Returns the bytes of a range, if they stay in memory in one piece. Nothing is read.
+    pub(super) fn kept(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        let (number, range) = place(offset, len)?;
+        let region = self.regions.get(usize::try_from(number / BLOCKS as u64).ok()?)?.get()?;
+        let block = region.get(bound::addressable(number % BLOCKS as u64))?.get()?;
+        block.kept(range)
     }
 
     /// Returns the bytes of a range, which must not be empty and must be inside the file; `None` if they are not in one piece or
@@ -103,29 +133,21 @@ impl Staying {
         reason: Reason,
     ) -> Result<Option<&[u8]>> {
         let size = PIECE as u64;
-        let (number, skip) = (offset / size, bound::addressable(offset % size));
-        let Some(range) = skip.checked_add(len).filter(|&end| end <= PIECE).map(|end| skip..end) else {
-            return Ok(None);
-        };
+        let Some((number, range)) = place(offset, len) else { return Ok(None) };
         let Some(block) = self.block(number) else { return Ok(None) };
         let (first, last) = (range.start / PAGE, (range.end - 1) / PAGE);
         let before = block.touch(first..last + 1);
-        if let Some(whole) = block.whole.get() {
-            return Ok(whole.bytes().get(range));
+        if let Some(bytes) = block.kept(range.clone()) {
+            return Ok(Some(bytes));
         }
-        let in_page = range.start - first * PAGE..range.end - first * PAGE;
-        let kept = block.pages.get().filter(|_| first == last).and_then(|pages| pages.get(first)?.get());
-        if let Some(page) = kept {
-            return Ok(page.get(in_page));
-        }
-        if self.is_full() {
+        if self.is_full() || reason == Reason::Elements && ELEMENTS.load(Ordering::Relaxed) >= MOST_ELEMENTS {
             return Ok(None);
         }
         let start = number * size;
         if block.is_dense() || self.follows_dense(number) {
             let mut bytes = Recycled::new(length(file, start, PIECE)?)?;
             file.read_into(start, bytes.bytes_mut())?;
-            self.keep(&block.whole, bytes, PIECE);
+            self.keep(&block.whole, bytes, PIECE, reason);
             return Ok(block.whole.get().and_then(|whole| whole.bytes().get(range)));
         }
         let known = before & (1u64 << (first % PAGES)) != 0;
@@ -139,8 +161,8 @@ impl Staying {
         }
         let start = start + (first * PAGE) as u64;
         let page = file.read_at(start, length(file, start, PAGE)?)?;
-        self.keep(place, page.into_owned().into(), PAGE);
-        Ok(place.get().and_then(|page| page.get(in_page)))
+        self.keep(place, page.into_owned().into(), PAGE, reason);
+        Ok(block.kept(range))
     }
 
     fn block(&self, number: u64) -> Option<&Block> {
@@ -157,11 +179,28 @@ impl Staying {
     }
 
     /// Puts bytes in their place, unless another thread was faster.
-    fn keep<T>(&self, place: &OnceLock<T>, bytes: T, len: usize) {
+    fn keep<T>(&self, place: &OnceLock<T>, bytes: T, len: usize, reason: Reason) {
         if place.set(bytes).is_ok() {
             self.bytes.fetch_add(len as u64, Ordering::Relaxed);
+            if reason == Reason::Elements {
+                self.elements.fetch_add(len as u64, Ordering::Relaxed);
+                ELEMENTS.fetch_add(len as u64, Ordering::Relaxed);
+            }
         }
     }
+}
+
+impl Drop for Staying {
+    fn drop(&mut self) {
+        ELEMENTS.fetch_sub(*self.elements.get_mut(), Ordering::Relaxed);
+    }
+}
+
+/// Returns the number of the block of a range and the range in it, if it is not empty and all of it is in one block.
+fn place(offset: u64, len: usize) -> Option<(u64, Range<usize>)> {
+    let (number, skip) = (offset / PIECE as u64, bound::addressable(offset % PIECE as u64));
+    let end = skip.checked_add(len).filter(|&end| end <= PIECE && len > 0)?;
+    Some((number, skip..end))
 }
 
 /// Returns the number of bytes from `start` on, but at most `most`.
@@ -195,7 +234,10 @@ mod tests {
                 assert_eq!(part, &bytes[at..at + len]);
             }
         }
-        staying.bytes.load(Ordering::Relaxed)
+        let (all, elements) = (&staying.bytes, &staying.elements);
+        let (all, elements) = (all.load(Ordering::Relaxed), elements.load(Ordering::Relaxed));
+        assert_eq!(elements, if reason == Reason::Elements { all } else { 0 });
+        all
     }
 
     #[test]
@@ -232,10 +274,12 @@ mod tests {
     fn the_end_of_a_file_is_a_short_page() {
         let (_dir, bytes, file) = file(PAGE + 7);
         let staying = Staying::new(file.size());
+        assert_eq!(staying.kept(PAGE as u64 + 2, 5), None);
         assert_eq!(
             staying.get(&file, PAGE as u64 + 2, 5, Reason::Structures).unwrap().unwrap(),
             &bytes[PAGE + 2..]
         );
+        assert_eq!(staying.kept(PAGE as u64 + 3, 2), Some(&bytes[PAGE + 3..PAGE + 5]));
         // The range is not inside one page.
         assert_eq!(staying.get(&file, PAGE as u64 - 1, 2, Reason::Structures).unwrap(), None);
     }

@@ -24,6 +24,7 @@ use hdf5_pure::structure::{self, BrokenLink, Layout, Link};
 use hdf5_pure::walk::Found;
 use hdf5_pure::{Address, Dataset, File, Group, Node, NodeKind};
 use sciformats_core::bound;
+use sciformats_core::name::NameBytes;
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
 use self::elsewhere::Elsewhere;
@@ -245,7 +246,7 @@ impl Source for Adapter {
         let links = self.group(group).and_then(|group| group.links()).map_err(|error| self.cut(error))?;
         let member = move |link: Link| {
             let target = self.target(group, link.target);
-            Member { name: name(&link.name), target }
+            Member { name: NameBytes::from(link.name).into(), target }
         };
         // Links are in the order of their names, and those that cannot be read come last.
         if links.last().is_none_or(Result::is_ok) {
