@@ -21,7 +21,7 @@ const SIGNATURES: &[(&str, &str)] = &[
 
 /// Files whose shapes belong to a selection, or to dimensions that the caller may change.
 const COMPUTED: &[&str] = &[
-    "crates/sciformats-core/src/select.rs",
+    "crates/sciformats-core/src/select/mod.rs",
     "crates/sciformats-core/src/slab.rs",
     "crates/sciformats/src/selection.rs",
     "crates/sciformats-conventions/src/variable/mod.rs",

@@ -22,9 +22,9 @@ pub(super) fn completions(shell: Shell, session: &Session) -> Outcome {
     let mut out = session.bytes();
     out.write_all(&script)?;
     let more = match shell {
-        Shell::Bash => include_str!("shell/inside.bash"),
-        Shell::Zsh => include_str!("shell/inside.zsh"),
-        Shell::Fish => include_str!("shell/inside.fish"),
+        Shell::Bash => include_str!("inside.bash"),
+        Shell::Zsh => include_str!("inside.zsh"),
+        Shell::Fish => include_str!("inside.fish"),
         _ => "",
     };
     out.write_all(more.as_bytes())?;
