@@ -71,7 +71,7 @@ def open(loc: Any, name: bytes, dapl: Any = None) -> Any:
     if dapl is not None and dapl.cache is not None:
         found._cache = dapl.cache
     if dapl is not None and any(dapl.prefixes):
-        given = dict(zip(("efile_prefix", "virtual_prefix"), map(os.fsdecode, dapl.prefixes)))
+        given: dict[str, Any] = dict(zip(("efile_prefix", "virtual_prefix"), map(os.fsdecode, dapl.prefixes)))
         found._prefixes = _writing._prefixes(given, found._file_of, [name for name, _, _ in found.external or ()])
         if found._prefixes[1] and found.is_virtual:
             raise NotSupported("a prefix is not supported: sources are found beside the file of the virtual dataset")
