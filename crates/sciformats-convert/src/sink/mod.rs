@@ -494,6 +494,10 @@ fn moderate(info: &sciformats::ArrayInfo) -> Option<Vec<u64>> {
 /// Whether the arrays of a format without chunks can be compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Filters {
+    #[cfg_attr(
+        not(any(feature = "asdf", feature = "rawarray")),
+        allow(dead_code, reason = "only these formats have filters of their own")
+    )]
     Possible,
     Meaningless,
 }

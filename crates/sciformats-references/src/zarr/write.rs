@@ -111,11 +111,11 @@ pub fn write(file: &File, folder: &Path, options: &WriteOptions) -> Result<Repor
     make(file, Some(folder), options)
 }
 
-/// Returns the report of [`write`] without writing anything. Of the elements only texts are read, because Zarr has no texts that are
+/// Returns the report of [`write()`] without writing anything. Of the elements only texts are read, because Zarr has no texts that are
 /// not UTF-8.
 ///
 /// # Errors
-/// Those of [`write`], apart from those of reading elements and of writing.
+/// Those of [`write()`], apart from those of reading elements and of writing.
 pub fn rehearse(file: &File, options: &WriteOptions) -> Result<Report> {
     make(file, None, options)
 }

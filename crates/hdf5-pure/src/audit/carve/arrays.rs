@@ -340,8 +340,7 @@ mod tests {
             (_, Some(max)) => vec![max],
             _ => vec![Some(count as u64)],
         };
-        let indexed =
-            IndexedDataset { layout, shape: dataset.shape(), maximum: &maximum, filtered: filtered };
+        let indexed = IndexedDataset { layout, shape: dataset.shape(), maximum: &maximum, filtered };
         let mut found = Vec::new();
         for at in
             (0..bytes.len() - 4).filter(|&at| signatures.iter().any(|mark| bytes[at..].starts_with(mark)))
