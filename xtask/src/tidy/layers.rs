@@ -24,6 +24,7 @@ const INPUT_OUTPUT: &[&str] = &["ReadAt", "WriteAt", "storage", "fs", "File"];
 /// The files that may contain unsafe code.
 const UNSAFE: &[&str] = &[
     "crates/cframe/src/codec/simd/mod.rs",
+    "crates/sciformats-core/src/number/vectors.rs",
     "crates/sciformats-core/src/storage/access.rs",
     "crates/sciformats-core/src/storage/mmap.rs",
     "crates/sciformats-web/src/abi.rs",

@@ -7,6 +7,7 @@
 use half::f16;
 use sciformats::{ElementType, Error, Result};
 use sciformats_core::bound;
+use sciformats_core::number::{Loop, vectorized};
 
 /// How stored numbers become values.
 ///
@@ -60,12 +61,15 @@ macro_rules! integer {
     ($($int:ty),*) => {$(
         impl Stored for $int {
             const SIZE: usize = size_of::<$int>();
+            #[inline(always)]
             fn each(bytes: &[u8]) -> impl Iterator<Item = Self> {
                 bytes.as_chunks().0.iter().map(|word| <$int>::from_le_bytes(*word))
             }
+            #[inline(always)]
             fn f32(self) -> f32 {
                 self as f32
             }
+            #[inline(always)]
             fn f64(self) -> f64 {
                 self as f64
             }
@@ -85,12 +89,15 @@ integer!(i8, u8, i16, u16, i32, u32, i64, u64);
 
 impl Stored for f32 {
     const SIZE: usize = 4;
+    #[inline(always)]
     fn each(bytes: &[u8]) -> impl Iterator<Item = Self> {
         bytes.as_chunks().0.iter().map(|word| Self::from_le_bytes(*word))
     }
+    #[inline(always)]
     fn f32(self) -> f32 {
         self
     }
+    #[inline(always)]
     fn f64(self) -> f64 {
         self.into()
     }
@@ -109,12 +116,15 @@ impl Stored for f32 {
 
 impl Stored for f64 {
     const SIZE: usize = 8;
+    #[inline(always)]
     fn each(bytes: &[u8]) -> impl Iterator<Item = Self> {
         bytes.as_chunks().0.iter().map(|word| Self::from_le_bytes(*word))
     }
+    #[inline(always)]
     fn f32(self) -> f32 {
         self as f32
     }
+    #[inline(always)]
     fn f64(self) -> f64 {
         self
     }
@@ -128,12 +138,15 @@ impl Stored for f64 {
 
 impl Stored for f16 {
     const SIZE: usize = 2;
+    #[inline(always)]
     fn each(bytes: &[u8]) -> impl Iterator<Item = Self> {
         bytes.as_chunks().0.iter().map(|word| Self::from_le_bytes(*word))
     }
+    #[inline(always)]
     fn f32(self) -> f32 {
         self.into()
     }
+    #[inline(always)]
     fn f64(self) -> f64 {
         self.into()
     }
@@ -148,12 +161,36 @@ impl Stored for f16 {
 /// Finds missing values and converts the others.
 struct Kernel<'a> {
     numbers: &'a Numbers,
+    bytes: &'a [u8],
     out: &'a mut [u8],
+}
+
+impl Loop for Kernel<'_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run(mut self) -> Result<()> {
+        match &self.numbers.from {
+            ElementType::Int(1) => self.of::<i8>(),
+            ElementType::Int(2) => self.of::<i16>(),
+            ElementType::Int(4) => self.of::<i32>(),
+            ElementType::Int(8) => self.of::<i64>(),
+            ElementType::UInt(1) => self.of::<u8>(),
+            ElementType::UInt(2) => self.of::<u16>(),
+            ElementType::UInt(4) => self.of::<u32>(),
+            ElementType::UInt(8) => self.of::<u64>(),
+            ElementType::F16 => self.of::<f16>(),
+            ElementType::F32 => self.of::<f32>(),
+            ElementType::F64 => self.of::<f64>(),
+            other => Err(Error::unsupported(format!("a packed element of type {other}"))),
+        }
+    }
 }
 
 impl Kernel<'_> {
     /// Converts elements of one type.
-    fn run<T: Stored>(&mut self, bytes: &[u8]) -> Result<()> {
+    #[inline(always)]
+    fn of<T: Stored>(&mut self) -> Result<()> {
         let fills: Vec<T> = self.numbers.fill.iter().filter_map(|&fill| T::equal(fill)).collect();
         let (least, most) = self.numbers.valid;
         let (low, high) = T::bounds(least, most);
@@ -165,38 +202,38 @@ impl Kernel<'_> {
             // Integers of eight bytes are compared as in xarray, by the nearest binary64 number.
             _ if T::SIZE == 8 && !self.numbers.fill.is_empty() => {
                 let fills = &self.numbers.fill;
-                self.all(bytes, |value: T| {
+                self.all(|value: T| {
                     fills.contains(&value.f64()) || (bounded && (value < low || value > high))
                 })
             }
-            ([], false) if each => self.all(bytes, |_: T| false),
-            ([fill], false) if each => self.all(bytes, |value: T| value == *fill),
-            ([one, two], false) if each => self.all(bytes, |value: T| (value == *one) | (value == *two)),
-            ([], true) if each => self.all(bytes, |value: T| (value < low) | (value > high)),
-            ([fill], true) if each => {
-                self.all(bytes, |value: T| (value == *fill) | (value < low) | (value > high))
+            ([], false) if each => self.all(|_: T| false),
+            ([fill], false) if each => self.all(|value: T| value == *fill),
+            ([one, two], false) if each => self.all(|value: T| (value == *one) | (value == *two)),
+            ([], true) if each => self.all(|value: T| (value < low) | (value > high)),
+            ([fill], true) if each => self.all(|value: T| (value == *fill) | (value < low) | (value > high)),
+            (fills, _) => {
+                self.all(|value: T| fills.contains(&value) || (bounded && (value < low || value > high)))
             }
-            (fills, _) => self
-                .all(bytes, |value: T| fills.contains(&value) || (bounded && (value < low || value > high))),
         }
     }
 
     /// Converts elements, with a test for missing ones.
-    fn all<T: Stored>(&mut self, bytes: &[u8], missing: impl Fn(T) -> bool) -> Result<()> {
+    #[inline(always)]
+    fn all<T: Stored>(&mut self, missing: impl Fn(T) -> bool) -> Result<()> {
         // A factor of 1 and an offset of -0 do not change a value, so they stand for missing ones.
         let (scale, offset) = (self.numbers.scale, self.numbers.offset);
         match &self.numbers.to {
             Some(ElementType::F32) => {
                 let scale = scale.map_or(1.0, |number| number as f32);
                 let offset = offset.map_or(-0.0, |number| number as f32);
-                for (place, stored) in self.out.as_chunks_mut().0.iter_mut().zip(T::each(bytes)) {
+                for (place, stored) in self.out.as_chunks_mut().0.iter_mut().zip(T::each(self.bytes)) {
                     let value = stored.f32() * scale + offset;
                     *place = if missing(stored) { f32::NAN } else { value }.to_le_bytes();
                 }
             }
             Some(ElementType::F64) => {
                 let (scale, offset) = (scale.unwrap_or(1.0), offset.unwrap_or(-0.0));
-                for (place, stored) in self.out.as_chunks_mut().0.iter_mut().zip(T::each(bytes)) {
+                for (place, stored) in self.out.as_chunks_mut().0.iter_mut().zip(T::each(self.bytes)) {
                     let value = stored.f64() * scale + offset;
                     *place = if missing(stored) { f64::NAN } else { value }.to_le_bytes();
                 }
@@ -278,21 +315,7 @@ impl Numbers {
             }
             return Ok(());
         }
-        let mut kernel = Kernel { numbers: self, out };
-        match &self.from {
-            ElementType::Int(1) => kernel.run::<i8>(bytes),
-            ElementType::Int(2) => kernel.run::<i16>(bytes),
-            ElementType::Int(4) => kernel.run::<i32>(bytes),
-            ElementType::Int(8) => kernel.run::<i64>(bytes),
-            ElementType::UInt(1) => kernel.run::<u8>(bytes),
-            ElementType::UInt(2) => kernel.run::<u16>(bytes),
-            ElementType::UInt(4) => kernel.run::<u32>(bytes),
-            ElementType::UInt(8) => kernel.run::<u64>(bytes),
-            ElementType::F16 => kernel.run::<f16>(bytes),
-            ElementType::F32 => kernel.run::<f32>(bytes),
-            ElementType::F64 => kernel.run::<f64>(bytes),
-            other => Err(Error::unsupported(format!("a packed element of type {other}"))),
-        }
+        vectorized(Kernel { numbers: self, bytes, out })
     }
 }
 

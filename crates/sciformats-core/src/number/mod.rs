@@ -8,10 +8,12 @@ mod half;
 mod information;
 mod kernel;
 mod real;
+mod vectors;
 
 pub use half::{BFloat16, Float16};
 pub use information::Information;
 pub use real::Real;
+pub use vectors::{Loop, vectorized};
 
 use crate::endian::ByteOrder;
 use crate::{Error, Result};
