@@ -257,6 +257,9 @@ class Dataset(DatasetWriting, HLObject):
     #: The type of the elements of a file that is only read, once it is known.
     _dtype: np.dtype[Any] | None = None
 
+    #: What the Rust part said about the type that `_dtype` is made of.
+    _typed: Any = None
+
     #: What the caller asked of the cache of chunks.
     _cache: tuple[int, int, float] | None = None
 
@@ -297,12 +300,13 @@ class Dataset(DatasetWriting, HLObject):
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's type of an element."""
-        found = self._dtype
-        if found is None:
-            found = _types.dtype_of(self._fact("datatype"))
-            if self._found is not None:
-                self._dtype = found
-        return found
+        if self._dtype is not None and self._found is not None:
+            return self._dtype
+        datatype = self._fact("datatype")
+        # As long as the file has not changed, the answer is the same object.
+        if self._dtype is None or self._typed is not datatype:
+            self._dtype, self._typed = _types.dtype_of(datatype), datatype
+        return self._dtype
 
     @property
     def ndim(self) -> int:

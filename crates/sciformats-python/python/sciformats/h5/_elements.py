@@ -39,6 +39,7 @@ class DatasetWriting:
         def chunks(self) -> tuple[int, ...] | None: ...
         @property
         def attrs(self) -> Any: ...
+        def _fact(self, method: str) -> Any: ...
         def _is_mask(self, part: Any) -> bool: ...
         def _ranges(self, ranges: list[_index.Range]) -> NDArray[Any]: ...
 
@@ -53,8 +54,8 @@ class DatasetWriting:
 
     def _write_ranges(self, ranges: list[_index.Range], array: NDArray[Any], described: Any = None) -> None:
         # The file may have a type of which its description lacks something.
-        stored = self._node.stored_type() if described is None else described
-        items = _encode.elements(array, self._node.datatype() if described is None else described, self)
+        stored = self._fact("stored_type") if described is None else described
+        items = _encode.elements(array, self._fact("datatype") if described is None else described, self)
         self._file_of.change("write", self._place, ranges, stored, items)
         if self._outside is None:
             self._outside = bool(self._node.external())

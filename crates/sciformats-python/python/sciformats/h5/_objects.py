@@ -16,7 +16,7 @@ from sciformats.h5._identifiers import FileID, GroupID, ObjectID
 from sciformats.h5._config import get_config
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._open import again, kept, opened
-from sciformats.h5._opened import Again, Guarded, Opened
+from sciformats.h5._opened import SHOWS_ELEMENTS, Again, Guarded, Opened
 from sciformats.h5._writing import GroupWriting
 
 
@@ -35,8 +35,8 @@ class HLObject:
     #: How many objects had been removed from the file when this one was found.
     _epoch = 0
 
-    #: What the Rust part has said about an object of a file that is only read.
-    _facts: dict[str, Any] | None = None
+    #: What the Rust part has said about the object, and after how many changes of the file it did so.
+    _facts: tuple[int, dict[str, Any]] | None = None
 
     def __init__(self, opened: Any, node: Any = None, name: str | None = None) -> None:
         if not isinstance(opened, (Again, ObjectID, Opened)):
@@ -127,14 +127,21 @@ class HLObject:
         return _types.Reference(path or "")
 
     def _fact(self, method: str) -> Any:
-        """Return what a method of the Rust part says. It is asked once if the file is only read."""
+        """Return what a method of the Rust part says. It is asked once, and again if something other than elements was changed."""
+        opened, changes = self._file_of, 0
         if self._found is None:
-            return getattr(self._node, method)()
-        facts = self._facts
-        if facts is None:
-            facts = self._facts = {}
+            if method in SHOWS_ELEMENTS or opened.is_forked:
+                return getattr(self._node, method)()
+            opened.check_open()
+            opened.check_place(self._address, self._epoch)
+            changes = opened.changes
+        known = self._facts
+        if known is None or known[0] != changes:
+            known = self._facts = changes, {}
+        # Another thread may have changed the file meanwhile. Then its number has changed too, and nobody looks at this answer again.
+        facts = known[1]
         if method not in facts:
-            facts[method] = getattr(self._found, method)()
+            facts[method] = getattr(self._node, method)()
         return facts[method]
 
     def _attributes(self) -> dict[str, tuple[Any, ...]]:

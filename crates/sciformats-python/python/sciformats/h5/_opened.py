@@ -24,7 +24,7 @@ _OF_ELEMENTS = frozenset({"write", "write_chunk"})
 _KEEPS_USERS = _OF_ELEMENTS | {"attribute", "dataset", "datatype", "external_link", "group", "hard_link", "resize", "soft_link"}
 
 #: The methods of nodes whose results depend on elements, and on where they are stored.
-_SHOWS_ELEMENTS = frozenset({"chunk", "chunk_info", "chunks", "layout", "read", "read_into"})
+SHOWS_ELEMENTS = frozenset({"chunk", "chunk_info", "chunks", "layout", "read", "read_into"})
 
 #: The number of reads after a change that look for elements in memory. After so many reads, it is cheaper to lay out the
 #: changes in the file, because later reads can then use caches and threads.
@@ -432,7 +432,7 @@ class Guarded:
 
     def __getattr__(self, name: str) -> Any:
         opened, address = self._opened, self.address
-        elements = name in _SHOWS_ELEMENTS
+        elements = name in SHOWS_ELEMENTS
 
         def call(*arguments: Any) -> Any:
             with opened._lock:
