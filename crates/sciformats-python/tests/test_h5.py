@@ -309,7 +309,7 @@ def test_keys_give_what_h5py_gives(tmp_path: pathlib.Path, layout: str, dtype: A
                 ours["u"][key]
 
 
-def test_each_object_says_what_another_one_of_the_same_dataset_has_changed(tmp_path):
+def test_each_object_says_what_another_one_of_the_same_dataset_has_changed(tmp_path: pathlib.Path) -> None:
     with h5.File(tmp_path / "two.h5", "w") as file:
         first = file.create_dataset("d", data=np.arange(4), maxshape=(None,))
         second = file["/d"]
@@ -319,5 +319,5 @@ def test_each_object_says_what_another_one_of_the_same_dataset_has_changed(tmp_p
         assert second.shape == (6,) and list(first[3:]) == [3, 7, 8]
         file.flush()
         del file["d"]
-        file.create_dataset("d", data=[b"ab", b"cd"])
+        file.create_dataset("d", data=np.array([b"ab", b"cd"]))
         assert file["d"].shape == (2,) and file["d"].dtype == "S2"
