@@ -93,7 +93,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "bench",
-        usage: "[FORMAT [CASES]] [--record | --all | --render] [--resume]",
+        usage: "[FORMAT [CASES]] [--record | --again | --all | --render] [--resume]",
         run: bench::task,
         help: "compare speed and memory with the peers; write docs/benchmarks.md",
     },

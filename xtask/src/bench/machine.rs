@@ -96,6 +96,7 @@ mod tests {
             goal: 1.0,
             place: None,
             outcome: outcome.clone(),
+            runs: Vec::new(),
         };
         let found = crates(&manifest.parse().unwrap(), &[row("a 1.2"), row("b 0.1.0"), row("d"), row("cc")]);
         let expected = [("crate a", "1.2.3"), ("crate b", "0.1.0")];

@@ -19,7 +19,7 @@ use crate::python::Python;
 use crate::sh::{About, Failure, Result, cargo, root, run, target_folder};
 use notes::Notes;
 use render::Section;
-use results::Results;
+use results::{Keep, Results};
 
 /// Benches that only run if they are named: the harness's test of itself, and the bench that has a task of
 /// its own.
@@ -33,7 +33,8 @@ struct Request {
     bench: Option<String>,
     /// A part of the names of the cases to run.
     cases: Option<String>,
-    record: bool,
+    /// Whether results are kept, and what becomes of those that were kept before.
+    record: Option<Keep>,
     /// Continues a run that was interrupted.
     resume: bool,
 }
@@ -42,14 +43,18 @@ struct Request {
 /// unknown reason.
 pub(crate) fn task(mut args: Args) -> Result {
     let (all, render, record) = (args.flag("--all"), args.flag("--render"), args.flag("--record"));
+    let record = match args.flag("--again") {
+        true => Some(Keep::Runs),
+        false => (record || all).then_some(Keep::Newest),
+    };
     let bench = args.word().map(|word| name_of(&word).to_owned());
-    let request = Request { bench, cases: args.word(), record: record || all, resume: args.flag("--resume") };
+    let request = Request { bench, cases: args.word(), record, resume: args.flag("--resume") };
     args.end()?;
     if all && request.bench.is_some() {
         return Err(Failure::setup("--all runs every bench, so no bench can be named with it"));
     }
     let outcome = if render { Ok(()) } else { measure(&request) };
-    if render || request.record { publish() } else { outcome }
+    if render || request.record.is_some() { publish() } else { outcome }
 }
 
 fn measure(request: &Request) -> Result {
@@ -80,8 +85,9 @@ fn measure(request: &Request) -> Result {
         if run(&mut command).is_err() {
             missed.push(name.as_str());
         }
-        if request.record {
-            keep(name, &lines, request.cases.is_some(), python.as_ref().ok())?;
+        if let Some(how) = request.record {
+            let part = request.cases.is_some() || how == Keep::Runs;
+            keep(name, &lines, (part, how), python.as_ref().ok())?;
         }
     }
     if missed.is_empty() { Ok(()) } else { Err(format!("these rows failed: {}", missed.join(", ")).into()) }
@@ -120,13 +126,23 @@ fn script(python: &Python, lines: &Path) -> Result<std::process::Command> {
     Ok(command)
 }
 
-/// Keeps the rows that a bench has written. If only a part of its cases ran, the other rows remain.
-fn keep(name: &str, lines: &Path, part: bool, python: Option<&Python>) -> Result {
+/// Keeps the rows that a bench has written. If only a part of its cases ran, or if a run is added to others, the other rows remain.
+fn keep(name: &str, lines: &Path, (part, how): (bool, Keep), python: Option<&Python>) -> Result {
     let rows = results::rows(&fs::read_to_string(lines).about(lines)?)?;
     let path = Results::path(name);
     let mut results = if part { Results::read(&path)?.unwrap_or_default() } else { Results::default() };
-    results.renew(rows);
-    results.machine = machine::machine();
+    let machine = machine::machine();
+    let how = match (how, results.machine == machine || results.rows.is_empty()) {
+        (Keep::Runs, false) => {
+            eprintln!(
+                "{name}: the machine or its compiler is not that of the earlier runs, which are replaced"
+            );
+            Keep::Newest
+        }
+        (how, _) => how,
+    };
+    results.renew(rows, how);
+    results.machine = machine;
     results.versions = machine::versions(name, python, &results.rows)?;
     results.write(&path)
 }

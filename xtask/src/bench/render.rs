@@ -16,8 +16,8 @@ const HEAD: &str = "# Benchmarks
 
 Every implementation runs in a process of its own. Ours and its peer take turns: ours, the peer, ours, the peer. The first round
 is a warm-up, and the next five rounds count. **Each number is our time divided by the peer's time**, as the median of the five pairs, followed
-by the smallest and the largest ratio. `0.50 of 3.0 ms (0.48–0.53)` means that we take half of three milliseconds. A goal is the
-largest ratio that is good enough. A bold number misses its goal, and the reason is given below the table. Memory is the peak of
+by the smallest and the largest ratio. If a bench was run several times, the number is the median of its runs, and the range is that of
+all runs. `0.50 of 3.0 ms (0.48–0.53)` means that we take half of three milliseconds. A goal is the largest ratio that is good enough. A bold number misses its goal, and the reason is given below the table. Memory is the peak of
 each side beyond that of an idle process, ours first. It includes the pages of mapped files, although the system can reclaim those
 at any time.
 
@@ -30,7 +30,8 @@ These commands measure and write this document:
 cargo xtask bench --all             # runs all benches; takes an hour on an idle machine
 cargo xtask bench --all --resume    # continues a run that was interrupted
 cargo xtask bench gsd --record      # runs one bench
-cargo xtask bench gsd --record open # runs only its cases with this word in their names
+cargo xtask bench gsd open --record # runs only its cases with this word in their names
+cargo xtask bench gsd --again       # runs one bench, and adds the run to those that are recorded
 cargo xtask bench --render          # only writes this document, from `bench/results/`
 ```
 
@@ -76,6 +77,15 @@ impl Section {
         }
         if !results.versions.is_empty() {
             let _ = write!(text, "\nPeers: {}.\n", facts(&results.versions));
+        }
+        match results.runs() {
+            Some((least, most)) if least != most => {
+                let _ = write!(text, "\nRuns: {least} to {most}.\n");
+            }
+            Some((runs, _)) => {
+                let _ = write!(text, "\nRuns: {runs}.\n");
+            }
+            None => {}
         }
         let mut tables: Vec<Option<&str>> = Vec::new();
         for row in &results.rows {
@@ -252,6 +262,7 @@ mod tests {
             "The machine: cores 1.0.",
             "| X | 7 | 4 | 2 | 1 |",
             "Peers: numpy 1.0.",
+            "Runs: 1.",
             "| read | numpy | ≤ 0.90 | 0.50 of 3.0 ms (0.40–0.60) | 1.0 : ? MiB |",
             "|  | crate 1.2 | ≤ 0.90 | **0.901** of 3.00 s (0.40–1.60) | 0.0 : 2.0 MiB |",
             "| write | numpy | ≤ 1.00 | not run | ? : ? MiB |",

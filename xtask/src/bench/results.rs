@@ -28,8 +28,10 @@ pub(crate) struct Row {
     pub(crate) peer: String,
     pub(crate) goal: f64,
     pub(crate) place: Option<Place>,
-    /// The numbers, or the reason why there are none.
+    /// The numbers of all runs together, or the reason why there are none.
     pub(crate) outcome: std::result::Result<Numbers, String>,
+    /// The numbers of each run.
+    pub(crate) runs: Vec<Numbers>,
 }
 
 /// A cell of a table.
@@ -57,7 +59,49 @@ pub(crate) struct Side {
     pub(crate) peak: Option<u64>,
 }
 
+impl Numbers {
+    fn parse(line: &Value) -> Option<Self> {
+        Some(Self {
+            ratio: line["ratio"][0].as_f64()?,
+            low: line["ratio"][1].as_f64()?,
+            high: line["ratio"][2].as_f64()?,
+            ours: Side::parse(&line["ours"])?,
+            theirs: Side::parse(&line["theirs"])?,
+        })
+    }
+
+    fn add_to(&self, line: &mut Value) {
+        let Self { ratio, low, high, ours, theirs } = self;
+        line["ratio"] = json!([ratio, low, high]);
+        line["ours"] = json!([ours.seconds, ours.peak]);
+        line["theirs"] = json!([theirs.seconds, theirs.peak]);
+    }
+
+    /// Returns the run with the median ratio, with the smallest and the largest ratio of all runs. Of an even number of runs, it is the
+    /// slower one in the middle.
+    fn median(runs: &[Self]) -> Option<Self> {
+        let mut sorted = runs.to_vec();
+        sorted.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+        let low = runs.iter().map(|run| run.low).min_by(f64::total_cmp)?;
+        let high = runs.iter().map(|run| run.high).max_by(f64::total_cmp)?;
+        sorted.get(sorted.len() / 2).map(|run| Self { low, high, ..*run })
+    }
+}
+
 impl Row {
+    /// Adds what a further run has measured of the same case and peer. A run without numbers replaces what there was.
+    fn add(&mut self, new: Self) {
+        if new.outcome.is_err() || new.goal != self.goal {
+            *self = new;
+            return;
+        }
+        self.runs.extend(new.runs);
+        self.place = new.place;
+        if let Some(median) = Numbers::median(&self.runs) {
+            self.outcome = Ok(median);
+        }
+    }
+
     pub(crate) fn is_ok(&self) -> bool {
         self.outcome.as_ref().is_ok_and(|numbers| numbers.ratio <= self.goal)
     }
@@ -70,18 +114,23 @@ impl Row {
         let text = |name| line[name].as_str().map(str::to_owned);
         let outcome = match text("error") {
             Some(reason) => Err(reason),
-            None => Ok(Numbers {
-                ratio: line["ratio"][0].as_f64()?,
-                low: line["ratio"][1].as_f64()?,
-                high: line["ratio"][2].as_f64()?,
-                ours: Side::parse(&line["ours"])?,
-                theirs: Side::parse(&line["theirs"])?,
-            }),
+            None => Ok(Numbers::parse(line)?),
+        };
+        let runs = match line["runs"].as_array() {
+            Some(runs) => runs.iter().map(Numbers::parse).collect::<Option<Vec<_>>>()?,
+            None => outcome.iter().copied().collect(),
         };
         let part = |i: usize| line["place"][i].as_str().map(str::to_owned);
         let place = part(0).zip(part(1)).zip(part(2));
         let place = place.map(|((table, row), column)| Place { table, row, column });
-        Some(Self { case: text("case")?, peer: text("peer")?, goal: line["goal"].as_f64()?, place, outcome })
+        Some(Self {
+            case: text("case")?,
+            peer: text("peer")?,
+            goal: line["goal"].as_f64()?,
+            place,
+            outcome,
+            runs,
+        })
     }
 
     fn line(&self) -> Value {
@@ -91,11 +140,15 @@ impl Row {
         }
         match &self.outcome {
             Err(reason) => line["error"] = json!(reason),
-            Ok(Numbers { ratio, low, high, ours, theirs }) => {
-                line["ratio"] = json!([ratio, low, high]);
-                line["ours"] = json!([ours.seconds, ours.peak]);
-                line["theirs"] = json!([theirs.seconds, theirs.peak]);
-            }
+            Ok(numbers) => numbers.add_to(&mut line),
+        }
+        if self.runs.len() > 1 {
+            let run = |numbers: &Numbers| {
+                let mut line = json!({});
+                numbers.add_to(&mut line);
+                line
+            };
+            line["runs"] = self.runs.iter().map(run).collect();
         }
         line
     }
@@ -161,15 +214,31 @@ impl Results {
         )
     }
 
-    /// Replaces rows that were measured again; new ones are added at the end.
-    pub(crate) fn renew(&mut self, rows: Vec<Row>) {
+    /// Takes rows that were measured again; new ones are added at the end.
+    pub(crate) fn renew(&mut self, rows: Vec<Row>, keep: Keep) {
         for new in rows {
             match self.rows.iter_mut().find(|old| old.case == new.case && old.peer == new.peer) {
+                Some(old) if keep == Keep::Runs => old.add(new),
                 Some(old) => *old = new,
                 None => self.rows.push(new),
             }
         }
     }
+
+    /// Returns the smallest and the largest number of runs of a row; `None` if no row has numbers.
+    pub(crate) fn runs(&self) -> Option<(usize, usize)> {
+        let counts = || self.rows.iter().filter(|row| row.outcome.is_ok()).map(|row| row.runs.len());
+        counts().min().zip(counts().max())
+    }
+}
+
+/// What becomes of the numbers of a row that is measured again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// The new run replaces all runs.
+    Newest,
+    /// The new run is added to the others.
+    Runs,
 }
 
 #[cfg(test)]
@@ -208,7 +277,36 @@ mod tests {
         let mut results = Results { rows: old.clone(), ..Results::default() };
         let again = Row { goal: 0.1, ..old[0].clone() };
         let new = Row { peer: "other".to_owned(), ..old[0].clone() };
-        results.renew(vec![new.clone(), again.clone()]);
+        results.renew(vec![new.clone(), again.clone()], Keep::Newest);
         assert_eq!(results.rows, [again, old[1].clone(), new]);
+    }
+
+    #[test]
+    fn further_runs_leave_the_median_and_the_widest_range() {
+        let old = rows(LINES).unwrap();
+        let mut results = Results { rows: old.clone(), ..Results::default() };
+        assert_eq!(results.runs(), Some((1, 1)));
+        for (ratio, low, high, seconds) in [(0.7, 0.45, 0.95, 7.0), (0.55, 0.3, 0.65, 5.5)] {
+            let line = format!(
+                r#"{{"case":"read","goal":0.9,"peer":"numpy","ratio":[{ratio},{low},{high}],"ours":[{seconds},7],"theirs":[10,null]}}"#
+            );
+            results.renew(rows(&line).unwrap(), Keep::Runs);
+        }
+        let numbers = results.rows[0].outcome.clone().unwrap();
+        assert_eq!((numbers.ratio, numbers.low, numbers.high), (0.55, 0.3, 0.95));
+        assert_eq!((numbers.ours.seconds, results.runs()), (5.5, Some((3, 3))));
+        // What is kept has all runs, so that more can be added later.
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("runs.json");
+        results.write(&path).unwrap();
+        assert_eq!(Results::read(&path).unwrap().unwrap(), results);
+        // A run that fails, or has another goal, is all that remains.
+        results.renew(vec![Row { goal: 0.8, ..old[0].clone() }], Keep::Runs);
+        assert_eq!(results.runs(), Some((1, 1)));
+        results.renew(
+            vec![Row { outcome: Err("no Python".into()), runs: Vec::new(), ..old[0].clone() }],
+            Keep::Runs,
+        );
+        assert!(results.rows[0].outcome.is_err() && results.runs().is_none());
     }
 }
