@@ -43,8 +43,15 @@ MIB = 1 << 20
 PATIENCE = 60
 
 
+# Paths of datasets in old-style groups of one, two and three levels.
+LEVELS = ("data {0}", "group {1}/data {0}", "part {2}/group {1}/data {0}")
+
 # The requests of which the task draws a picture, by the program that makes them.
 KEPT = {"sciformats": "ours", "h5py + fsspec, blocks of 4 MiB": "theirs"}
+
+
+def level(name, number):
+    return name.format(f"{number:03}", f"{number // 10:02}", number // 100)
 
 
 class Log:
@@ -83,6 +90,12 @@ def make(folder):
             data = rng.normal(size=2000)
             made = file.create_dataset(f"group {group:04}/data", data=data, chunks=(1000,), compression="gzip")
             made.attrs["units"] = "K"
+    for depth, name in enumerate(LEVELS, 1):
+        with h5py.File(os.path.join(folder, f"groups-{depth}.h5"), "w") as file:
+            for number in range(200):
+                data = rng.normal(size=(20, 1000)).astype("f4")
+                made = file.create_dataset(level(name, number), data=data, chunks=(1, 1000), compression="gzip")
+                made.attrs["units"] = "K"
     # Chunks that have places and no bytes: the file is large and takes no room.
     with h5py.File(os.path.join(folder, "column.h5"), "w") as file:
         creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
@@ -664,6 +677,11 @@ def main():
             f"{name}: one dataset of 200, by the index", name,
             lambda address: bench.ours("cat", "--format", "raw", "--index", index, address, path), None, (1, 1),
         )
+    for depth, name in enumerate(LEVELS, 1):
+        path = "/" + level(name, 117)
+        bench.both(f"groups-{depth}.h5: open, one dataset of 200, {depth} deep", f"groups-{depth}.h5",
+                   lambda address, path=path: bench.ours("cat", "--format", "raw", address, path),
+                   lambda file, path=path: file[path][()], (4, 3))
     path = "/group 0700/data"
     bench.both("groups.h5: one dataset in 1,500 groups", "groups.h5",
                lambda address: bench.ours("cat", "--format", "raw", address, path), lambda file: file[path][()], (5, 4))

@@ -1,5 +1,5 @@
-//! Builds the program that makes Icechunk repositories, and lets Python's Icechunk, zarr and xarray read what it makes. Both need newer
-//! versions than the rest: the program is a workspace of its own, and the environment needs Python 3.12.
+//! Builds the program that makes Icechunk repositories, runs clippy and its tests, and lets Python's Icechunk, zarr and xarray read what it
+//! makes. Both need newer versions than the rest: the program is a workspace of its own, and the environment needs Python 3.12.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use crate::args::Args;
 use crate::conform::REFERENCES;
 use crate::counts::Counts;
+use crate::lint;
 use crate::python::Python;
 use crate::sh::{About, Failure, Result, cargo, root, run, target_folder};
 
@@ -39,6 +40,7 @@ fn icechunk(base: &Path) -> Result<Counts> {
     let target = target_folder()?;
     let folder = root().join("engines").join("icechunk");
     let built = target.join("icechunk");
+    lint::engine(&folder, &built)?;
     for verb in ["test", "build"] {
         run(cargo().args([verb, "--locked", "--target-dir"]).arg(&built).current_dir(&folder))?;
     }

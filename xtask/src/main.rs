@@ -179,7 +179,7 @@ const TASKS: &[Task] = &[
         name: "icechunk",
         usage: "[--if-available]",
         run: icechunk::task,
-        help: "build the program that makes Icechunk repositories, and let Python's Icechunk read them; needs Rust 1.92 and Python 3.12",
+        help: "build the program that makes Icechunk repositories, and let Python's Icechunk read them; needs Rust 1.91.1 and Python 3.12",
     },
     Task {
         name: "datafusion",

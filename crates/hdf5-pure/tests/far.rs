@@ -15,8 +15,8 @@
 )]
 
 use hdf5_pure::options::Bound;
-use hdf5_pure::{Address, CreateOptions, Dataset, File, OpenOptions, Slab, Writer};
-use sciformats_core::storage::{PlanOptions, Planned, Statistics, Stored, together};
+use hdf5_pure::{Address, CreateOptions, Dataset, Editor, File, OpenOptions, Slab, Writer};
+use sciformats_core::storage::{PlanOptions, Planned, Purpose, Statistics, Stored, together};
 use sciformats_core::{Range, ReadAt, Result};
 
 /// A remote file, of which nothing is in memory.
@@ -141,6 +141,56 @@ fn objects_are_opened_together() {
         assert_eq!(further, 0);
         assert!(batches <= 7, "{batches} batches");
     }
+}
+
+/// Returns a file with 200 datasets in old-style groups that grew with it, so that names, nodes and headers are everywhere.
+fn grown(name: impl Fn(u64) -> String, count: usize) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("grown.h5");
+    let options = CreateOptions::default().with_bound(Bound::Earliest);
+    Writer::create_with(&path, &options).unwrap().finish().unwrap();
+    for part in 0..25 {
+        let mut editor = Editor::open(&path).unwrap();
+        for number in part * 8..(part + 1) * 8 {
+            editor.dataset(&name(number)).attribute("units", "K").write(&noise(count, number)).unwrap();
+        }
+        editor.commit().unwrap();
+    }
+    std::fs::read(&path).unwrap()
+}
+
+#[test]
+fn one_dataset_of_200_takes_four_requests_whatever_the_depth_of_its_group() {
+    let names: [fn(u64) -> String; 4] = [
+        |i| format!("data {i}"),
+        |i| format!("group {}/data {i}", i / 10),
+        |i| format!("part {}/group {}/data {i}", i / 100, i / 10),
+        |i| format!("part {}/group {}/data {i}", i % 5, i % 20),
+    ];
+    for name in names {
+        let bytes = grown(name, 9000);
+        for number in (3..200).step_by(17) {
+            let storage = Planned::new(Stored(bytes.clone()));
+            // What opening a remote file brings: the front and the end, at the same time.
+            let end = bytes.len() - (64 << 10);
+            storage.supply(0, &bytes[..1 << 20], Purpose::Structure);
+            storage.supply_kept(end as u64, bytes[end..].to_vec());
+            storage.count(2, (1 << 20) + (64 << 10));
+            let file = File::from_storage(storage.clone(), &OpenOptions::default()).unwrap();
+            let path = name(number);
+            assert_eq!(file.dataset(&path).unwrap().read::<u64>().unwrap(), noise(9000, number), "{path}");
+            let statistics = storage.statistics();
+            assert!(statistics.requests <= 4 && statistics.batches <= 3, "{path}: {statistics:?}");
+        }
+    }
+}
+
+#[test]
+fn names_and_nodes_of_an_old_group_are_fetched_together() {
+    let far = Far::open(&grown(|i| format!("group {}/data {i}", i % 10), 20_000));
+    let (batches, found) = far.cost(|file| file.dataset("group 7/data 147")?.read::<u64>());
+    assert_eq!(found, noise(20_000, 147));
+    assert!(batches <= 8, "{batches} batches");
 }
 
 #[test]

@@ -184,11 +184,11 @@ impl Remote {
         planned.count(if back.is_some() { 2 } else { 1 }, bytes);
         if front.len() as u64 == size {
             // The whole file was fetched and is kept, because the server may not support ranges.
-            planned.supply_known(0, front);
+            planned.supply_kept(0, front);
         } else {
             planned.supply(0, &front, Purpose::Structure);
             if let Some((start, bytes)) = back {
-                planned.supply_known(start, bytes);
+                planned.supply_kept(start, bytes);
             }
         }
         Ok(Self(planned))

@@ -148,7 +148,7 @@ fn program() -> Outcome<PathBuf> {
     found.ok_or_else(|| {
         Failure::Usage(format!(
             "Icechunk repositories are made by the program {PROGRAM}, which is neither beside this program nor in PATH; \
-             install it with `cargo install --locked --git https://github.com/sciformats/sciformats {PROGRAM}` (Rust 1.92), or let \
+             install it with `cargo install --locked --git https://github.com/sciformats/sciformats {PROGRAM}` (Rust 1.91.1), or let \
              VirtualiZarr write the repository: open_virtual_dataset with sciformats.virtual.parser, then vds.vz.to_icechunk"
         ))
     })

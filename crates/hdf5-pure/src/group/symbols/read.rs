@@ -23,6 +23,12 @@ const NODE: &str = "symbol table node";
 /// The number of bytes that are read first for a name. Most names are shorter.
 const USUAL_NAME: u64 = 64;
 
+/// The number of symbol table nodes that are fetched before it is known which of them is needed.
+const FEW_NODES: usize = 8;
+
+/// The number of nodes that are fetched together with the names of a group that is listed, because a list may end early.
+const MANY_NODES: usize = 256;
+
 /// Visits all members of an old-style group. A member that cannot be read is an error beside its siblings.
 ///
 /// # Errors
@@ -32,6 +38,12 @@ pub(crate) fn visit(
     table: SymbolTable,
     visit: &mut dyn FnMut(Result<Link, BrokenLink>) -> ControlFlow<()>,
 ) -> Result<()> {
+    // What is around the heap's header comes with it, and mostly contains the other structures.
+    let _ = context.expect(table.heap, LocalHeap::size_of(context.sizes) as u64);
+    context.together(|| {
+        drop(Names::open(context, table.heap));
+        fetch_nodes(context, (table.btree, None), &mut 0);
+    })?;
     let heap = Heap::All(Names::open(context, table.heap)?);
     let _ = Symbols { context, heap }.descend(table.btree, None, &mut Budget::new(context), visit);
     Ok(())
@@ -46,6 +58,21 @@ pub(crate) fn find(context: &Context, table: SymbolTable, name: &[u8]) -> Result
     context.checked("local heap data segment", heap.data, heap.size)?;
     let heap = Heap::Some(heap);
     Symbols { context, heap }.find(table.btree, name)
+}
+
+/// Reads the first nodes of a group, so that they are fetched.
+fn fetch_nodes(context: &Context, (at, level): (Address, Option<u8>), count: &mut usize) {
+    let Ok(node) = read_node(context, at, level) else { return };
+    for &child in &node.children {
+        *count = bound::sum(*count, 1);
+        if *count > MANY_NODES {
+            return;
+        }
+        match node.level.checked_sub(1) {
+            Some(below) => fetch_nodes(context, (child, Some(below)), count),
+            None => drop(read_leaf(context, child)),
+        }
+    }
 }
 
 /// The names of an old-style group.
@@ -98,7 +125,7 @@ impl Symbols<'_> {
         budget: &mut Budget,
         visit: &mut dyn FnMut(Result<Link, BrokenLink>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let node = match self.node(at, level) {
+        let node = match read_node(self.context, at, level) {
             Ok(node) => node,
             Err(error) => return visit(Err(error.into())),
         };
@@ -110,7 +137,7 @@ impl Symbols<'_> {
         for &child in &node.children {
             match node.level.checked_sub(1) {
                 Some(below) => self.descend(child, Some(below), budget, visit)?,
-                None => match self.leaf(child) {
+                None => match read_leaf(self.context, child) {
                     Ok(leaf) => {
                         let size = leaf_size(self.context.sizes, leaf.entries.len()) as u64;
                         if let Err(error) = budget.visit(self.context, NODE, child, size) {
@@ -124,25 +151,6 @@ impl Symbols<'_> {
             }
         }
         ControlFlow::Continue(())
-    }
-
-    fn node(&self, at: Address, level: Option<u8>) -> Result<GroupNode> {
-        let sizes = self.context.sizes;
-        let start = self.context.read(TREE, at, Prefix::size(sizes) as u64)?;
-        let prefix = locate(TREE, self.context.offset(at), &start, |i| GroupNode::prefix(i, sizes))?;
-        if let Some(expected) = level.filter(|&level| level != prefix.level) {
-            let kind = FaultKind::Mismatch { expected: expected.into(), found: prefix.level.into() };
-            return Err(self.context.fault(TREE, at, Fault::new("node level", kind)));
-        }
-        let len = GroupNode::size(sizes, prefix.entries.into())? as u64;
-        self.context.parse(TREE, at, len, |i| GroupNode::parse(i, sizes))
-    }
-
-    fn leaf(&self, at: Address) -> Result<Node> {
-        let sizes = self.context.sizes;
-        let symbols = self.context.parse(NODE, at, Node::PREFIX as u64, Node::count)?;
-        let len = leaf_size(sizes, symbols.into());
-        self.context.parse(NODE, at, len as u64, |i| Node::parse(i, sizes))
     }
 
     fn link(&self, at: Address, entry: &Entry) -> Result<Link, BrokenLink> {
@@ -164,15 +172,28 @@ impl Symbols<'_> {
         }
     }
 
+    /// Fetches the names of the group and the symbol table nodes below `node` in one batch, if each read costs a round trip. Which
+    /// of them is needed is only known when the names have been read, so if there are many, only the names are fetched.
+    fn ahead(&self, node: &GroupNode) -> Result<()> {
+        let Heap::Some(heap) = &self.heap else { return Ok(()) };
+        self.context.together(|| {
+            let _ = self.context.expect(heap.data, heap.size);
+            if node.level == 0 && node.children.len() <= FEW_NODES {
+                node.children.iter().for_each(|&child| drop(read_leaf(self.context, child)));
+            }
+        })
+    }
+
     fn find(&self, mut at: Address, name: &[u8]) -> Result<Option<Link>> {
         let mut level = None;
         loop {
-            let node = self.node(at, level)?;
+            let node = read_node(self.context, at, level)?;
+            self.ahead(&node)?;
             let Some(child) = self.child(&node, name)? else { return Ok(None) };
             match node.level.checked_sub(1) {
                 Some(below) => (at, level) = (child, Some(below)),
                 None => {
-                    let leaf = self.leaf(child)?;
+                    let leaf = read_leaf(self.context, child)?;
                     for entry in &leaf.entries {
                         if *self.name(entry.name)? == *name {
                             return self.link(child, entry).map(Some).map_err(|broken| broken.error);
@@ -197,6 +218,25 @@ impl Symbols<'_> {
         }
         Ok(node.children.get(low).copied())
     }
+}
+
+fn read_node(context: &Context, at: Address, level: Option<u8>) -> Result<GroupNode> {
+    let sizes = context.sizes;
+    let start = context.read(TREE, at, Prefix::size(sizes) as u64)?;
+    let prefix = locate(TREE, context.offset(at), &start, |i| GroupNode::prefix(i, sizes))?;
+    if let Some(expected) = level.filter(|&level| level != prefix.level) {
+        let kind = FaultKind::Mismatch { expected: expected.into(), found: prefix.level.into() };
+        return Err(context.fault(TREE, at, Fault::new("node level", kind)));
+    }
+    let len = GroupNode::size(sizes, prefix.entries.into())? as u64;
+    context.parse(TREE, at, len, |i| GroupNode::parse(i, sizes))
+}
+
+fn read_leaf(context: &Context, at: Address) -> Result<Node> {
+    let sizes = context.sizes;
+    let symbols = context.parse(NODE, at, Node::PREFIX as u64, Node::count)?;
+    let len = leaf_size(sizes, symbols.into());
+    context.parse(NODE, at, len as u64, |i| Node::parse(i, sizes))
 }
 
 /// Returns the number of bytes of a symbol table node that are in use.

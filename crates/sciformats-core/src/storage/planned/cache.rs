@@ -31,7 +31,7 @@ pub(super) struct Cache {
     loose: BTreeMap<u64, Vec<u8>>,
     loose_bytes: u64,
     /// Ranges that were known before the first read, which are always kept.
-    known: BTreeMap<u64, Vec<u8>>,
+    known: BTreeMap<u64, Known>,
     /// Pages that a thread is fetching.
     pub(super) flying: HashSet<u64>,
     /// The page after those that were fetched last because of a read, and the number of bytes of these pages.
@@ -41,6 +41,22 @@ pub(super) struct Cache {
     pub(super) read: u64,
     /// Whether nothing is dropped, because the work that needs it will run again.
     pub(super) keeps_all: bool,
+}
+
+/// Bytes that are always kept.
+#[derive(Debug)]
+struct Known {
+    bytes: Vec<u8>,
+    /// Which units were not read yet; empty if the bytes were not fetched from the store.
+    unread: Vec<bool>,
+}
+
+impl Known {
+    /// Returns how many bytes are read for the first time, in whole units.
+    fn read(&mut self, from: usize, end: usize) -> u64 {
+        let units = self.unread.get_mut(from / UNIT..end.div_ceil(UNIT)).into_iter().flatten();
+        units.map(|unread| u64::from(std::mem::take(unread))).sum::<u64>() * UNIT as u64
+    }
 }
 
 #[derive(Debug)]
@@ -110,7 +126,7 @@ impl Cache {
             let end = bound::sum(from, len).min(bytes.len());
             (from < end).then_some((from, end))
         };
-        for (held, counts) in [(&self.extents, true), (&self.loose, false), (&self.known, false)] {
+        for (held, counts) in [(&self.extents, true), (&self.loose, false)] {
             if let Some((&start, bytes)) = held.range(..=at).next_back()
                 && let Some((from, end)) = up_to(bytes, start)
             {
@@ -119,6 +135,12 @@ impl Cache {
                 }
                 return bytes.get(from..end);
             }
+        }
+        if let Some((&start, known)) = self.known.range_mut(..=at).next_back()
+            && let Some((from, end)) = up_to(&known.bytes, start)
+        {
+            self.read += known.read(from, end);
+            return known.bytes.get(from..end);
         }
         let number = page_of(at);
         let page = self.pages.get_mut(&number)?;
@@ -162,9 +184,15 @@ impl Cache {
     pub(super) fn holds(&self, range: &Range<u64>) -> bool {
         let mut at = range.start;
         while at < range.end {
+            let reaches =
+                |start: u64, len: usize| Some(bound::sum(start, len as u64)).filter(|&end| end > at);
             let held = |held: &BTreeMap<u64, Vec<u8>>| {
                 let (start, bytes) = held.range(..=at).next_back()?;
-                Some(bound::sum(*start, bytes.len() as u64)).filter(|&end| end > at)
+                reaches(*start, bytes.len())
+            };
+            let known = || {
+                let (start, known) = self.known.range(..=at).next_back()?;
+                reaches(*start, known.bytes.len())
             };
             let paged = || {
                 let number = page_of(at);
@@ -172,7 +200,7 @@ impl Cache {
                 let end = bound::sum(number * PAGE, page.bytes.len() as u64);
                 Some(end).filter(|&end| end > at)
             };
-            let exact = held(&self.extents).or_else(|| held(&self.loose)).or_else(|| held(&self.known));
+            let exact = held(&self.extents).or_else(|| held(&self.loose)).or_else(known);
             match exact.or_else(paged) {
                 Some(end) => at = end,
                 None => return false,
@@ -252,9 +280,10 @@ impl Cache {
         }
     }
 
-    /// Keeps a range for ever.
-    pub(super) fn add_known(&mut self, start: u64, bytes: Vec<u8>) {
-        self.known.insert(start, bytes);
+    /// Keeps a range for ever. If it was `fetched`, what is never read of it was fetched without use.
+    pub(super) fn add_known(&mut self, start: u64, bytes: Vec<u8>, fetched: bool) {
+        let units = if fetched { bytes.len().div_ceil(UNIT) } else { 0 };
+        self.known.insert(start, Known { bytes, unread: vec![true; units] });
     }
 }
 
@@ -277,7 +306,7 @@ mod tests {
         let mut cache = Cache::new(size, u64::MAX, u64::MAX);
         cache.add_pages(PAGE - 5, &bytes(PAGE - 5..2 * PAGE + 100)); // page 1 only is whole
         cache.add_extent(2 * PAGE, bytes(2 * PAGE..2 * PAGE + 8));
-        cache.add_known(PAGE - 8, bytes(PAGE - 8..PAGE));
+        cache.add_known(PAGE - 8, bytes(PAGE - 8..PAGE), false);
         let mut out = [0; 30];
         assert!(cache.copy(PAGE - 8, &mut out).is_empty());
         assert_eq!(out[..], bytes(PAGE - 8..PAGE + 22)[..]);

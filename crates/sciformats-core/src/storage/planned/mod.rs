@@ -41,6 +41,9 @@ const TRIES: usize = 3;
 /// The largest number of windows of pages around the structures of a batch.
 const WINDOWS: u64 = 8;
 
+/// The number of windows that one request brings of a short file.
+const SHARE: u64 = 4;
+
 /// The size of blocks in which short structures are fetched that are far apart. Their parts are mostly next to each other.
 const BLOCK: u64 = 4 << 10;
 
@@ -224,7 +227,26 @@ impl<R: Ranges + 'static> Planned<R> {
 
     /// Adds any number of bytes at `offset` that are known and always kept, for example those of an index beside the file.
     pub fn supply_known(&self, offset: u64, bytes: Vec<u8>) {
-        self.0.lock().cache.add_known(offset, bytes);
+        self.0.lock().cache.add_known(offset, bytes, false);
+    }
+
+    /// Adds any number of bytes at `offset` that were received in some other way and are always kept, because they may not be
+    /// received again.
+    ///
+    /// ```
+    /// use sciformats_core::ReadAt;
+    /// use sciformats_core::storage::{Planned, Stored};
+    ///
+    /// let file = Planned::new(Stored(vec![5; 10_000]));
+    /// file.supply_kept(0, vec![5; 10_000]);
+    /// file.count(1, 10_000);
+    /// file.read_at(3000, 4000)?;
+    /// let statistics = file.statistics();
+    /// assert_eq!((statistics.requests, statistics.unread), (1, 10_000 - 5 * 1024)); // of what was read, whole KiB are counted
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    pub fn supply_kept(&self, offset: u64, bytes: Vec<u8>) {
+        self.0.lock().cache.add_known(offset, bytes, true);
     }
 
     /// Adds one batch of requests that were made in some other way to the [`statistics`](Self::statistics).
@@ -364,6 +386,9 @@ impl<R: Ranges + 'static> Inner<R> {
         let mut state = self.lock();
         let cache = &mut state.cache;
         let follows = cache.after == first;
+        if !follows && let Some(part) = self.part(cache, first..last + 1) {
+            return part.collect();
+        }
         let pages = (self.options.window / PAGE).max(1);
         let most = (self.options.structures.longest / PAGE).max(pages);
         // Something that leads to a structure is mostly before it. At the end of a window, half of the next one is fetched too. The
@@ -403,6 +428,44 @@ impl<R: Ranges + 'static> Inner<R> {
         (start..end).collect()
     }
 
+    /// Returns the pages that are fetched for `missing` pages of a short file, which two requests can bring. The first one brings so
+    /// much of the gap between the pages that are here, up to one of its ends, that a single one can bring the rest, as the next
+    /// one does. Two therefore suffice wherever the structures are. `None` if the file is longer.
+    fn part(&self, cache: &mut Cache, missing: Range<u64>) -> Option<Range<u64>> {
+        let window = (self.options.window / PAGE).max(1);
+        let longest = self.options.structures.longest / PAGE;
+        let most = bound::product(window, SHARE).min(longest).max(window);
+        let all = self.size.div_ceil(PAGE);
+        if all > bound::sum(bound::product(most, 2), window) {
+            return None;
+        }
+        let held = |number: u64| cache.holds(&self.cut(number * PAGE..bound::product(number + 1, PAGE)));
+        let Range { mut start, mut end } = missing.clone();
+        while start > 0 && !held(start - 1) {
+            start -= 1;
+        }
+        while end < all && !held(end) {
+            end += 1;
+        }
+        let gap = end - start;
+        if gap > bound::product(most, 2) {
+            return None;
+        }
+        let run = match cache.run {
+            0 => bound::left(gap, most).max(bound::product(window, 2)),
+            _ => most,
+        };
+        // What follows a structure is more often needed than what is before it.
+        let after = bound::sum(missing.end, window).min(bound::sum(start, most));
+        let before = bound::left(missing.start, window / 2).max(bound::left(end, most));
+        let left = start..bound::sum(start, run).max(after).max(missing.end).min(end);
+        let right = bound::left(end, run).min(before).min(missing.start).max(start)..end;
+        let nearer = if length(&left) <= length(&right) { left } else { right };
+        let part = if gap <= run || length(&nearer) > most { start..end } else { nearer };
+        (cache.run, cache.after) = (length(&part), part.end);
+        Some(part)
+    }
+
     /// Returns the blocks that contain a batch of structures, if there are so many structures and they are so far apart that most
     /// of the pages around them would contain something else, such as chunks between the nodes of an index. If the whole
     /// structures are known, it is enough that they are far apart.
@@ -429,6 +492,10 @@ impl<R: Ranges + 'static> Inner<R> {
         let mut pages: BTreeSet<u64> = BTreeSet::new();
         for range in plan::merged(ranges, self.size) {
             pages.extend(page_of(range.start)..=page_of(range.end - 1));
+        }
+        let ends = pages.first().zip(pages.last()).map(|(&first, &last)| first..last + 1);
+        if let Some(part) = ends.and_then(|missing| self.part(&mut self.lock().cache, missing)) {
+            return part.collect();
         }
         // Structures that belong together are near to each other, so some windows are divided among the pages. Many pages that
         // are further apart than a window belong to an index between elements, and what is around them is of no use.
@@ -537,10 +604,18 @@ impl<R: Ranges + 'static> Fetch for Inner<R> {
             None => true,
         });
         let elements = elements.get(..fit.unwrap_or(elements.len())).unwrap_or_default();
-        match self.loose(structures) {
-            Some(loose) => self.bring(&BTreeSet::new(), &loose, elements),
-            None => self.bring(&self.around(structures), &[], elements),
+        if let Some(loose) = self.loose(structures) {
+            return self.bring(&BTreeSet::new(), &loose, elements);
         }
+        let pages = match structures {
+            // What is around a single one is fetched as if it were read.
+            [only] if length(only) < SHORT => {
+                let missing: Vec<u64> = (page_of(only.start)..=page_of(only.end - 1)).collect();
+                self.window(&missing, length(only))
+            }
+            _ => self.around(structures),
+        };
+        self.bring(&pages, &[], elements)
     }
 }
 

@@ -18,7 +18,10 @@ struct Counting {
 impl Counting {
     fn new(size: usize, delay: u64) -> Self {
         let bytes = (0..size).map(|i| ((i >> 3) ^ (i >> 11)) as u8).collect();
-        let delay = Duration::from_millis(delay);
+        Self::of(bytes, Duration::from_millis(delay))
+    }
+
+    fn of(bytes: Vec<u8>, delay: Duration) -> Self {
         Self { bytes: Stored(bytes), asked: Mutex::default(), delay, failing: AtomicU64::new(0) }
     }
 
@@ -101,6 +104,32 @@ fn at_the_end_of_a_window_half_of_the_next_one_comes_too() {
     file.read_at(11 * MIB - MIB / 2, 50).unwrap();
     file.read_at(12 * MIB + MIB / 3, 50).unwrap();
     assert_eq!(file.ranges().asked(), [[11 * MIB - MIB / 2..12 * MIB + MIB / 2]]);
+}
+
+#[test]
+fn two_requests_bring_a_short_file_wherever_its_structures_are() {
+    let (window, share) = (MIB / 4, MIB); // one request brings at most four windows
+    let options = || PlanOptions::default().with_window(window);
+    for size in [MIB, 3 * MIB / 2, 2 * MIB + 100_000, 2 * MIB + 2 * PAGE] {
+        let bytes = Counting::new(size as usize, 0).bytes.0;
+        for place in 0..4u64.pow(3) {
+            let file = Planned::with_options(Counting::of(bytes.clone(), Duration::ZERO), options());
+            file.supply(0, &bytes[..2 * PAGE as usize], Purpose::Structure);
+            file.supply_kept(size - PAGE, bytes[(size - PAGE) as usize..].to_vec());
+            for digit in 0..3 {
+                let at = size * (place >> (2 * digit) & 3) / 4 + 70_000;
+                assert_eq!(*file.read_at(at, 500).unwrap(), bytes[at as usize..][..500]);
+            }
+            let asked = file.ranges().asked().concat();
+            assert!(asked.len() <= 2, "{size}, {place:b}: {asked:?}");
+            assert!(asked.iter().all(|range| range.end - range.start <= share), "{size}: {asked:?}");
+        }
+    }
+    // If structures are missing at both ends, all that is missing comes at once.
+    let file = Planned::with_options(Counting::new(2 << 20, 0), options());
+    let places = [100_000..100_100, 2_000_000..2_000_100, 1_000_000..1_000_100];
+    file.prefetch(&places, Purpose::Structure).unwrap();
+    assert_eq!(file.ranges().asked(), [[0..2 * MIB]]);
 }
 
 #[test]
