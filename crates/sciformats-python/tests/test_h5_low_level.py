@@ -280,6 +280,53 @@ def test_property_lists_are_obeyed(tmp_path: pathlib.Path) -> None:
     assert found[0] == found[1]
 
 
+def test_times_and_orders_of_objects_are_obeyed(tmp_path: pathlib.Path) -> None:
+    found = []
+    for lib in (h5, h5py):
+        path = tmp_path / f"{lib.__name__}.h5"
+        with lib.File(path, "w") as file:
+            for name, times, order in ((b"timed", True, 0), (b"ordered", False, 1), (b"plain", False, 0)):
+                creation = lib.h5p.create(lib.h5p.DATASET_CREATE)
+                creation.set_obj_track_times(times)
+                creation.set_attr_creation_order(order)
+                assert (creation.get_obj_track_times(), creation.get_attr_creation_order()) == (times, order)
+                lib.h5d.create(file.id, name, lib.h5t.NATIVE_INT32, lib.h5s.create_simple((3,)), creation)
+        with h5py.File(path) as file:
+            creations = [each.id.get_create_plist() for each in file.values()]
+            found.append([(each.get_obj_track_times(), each.get_attr_creation_order() & 1) for each in creations])
+        kinds = (lib.h5p.OBJECT_CREATE, lib.h5p.FILE_ACCESS, lib.h5p.LINK_ACCESS)
+        creation, access, follow = map(lib.h5p.create, kinds)
+        assert creation.get_attr_phase_change() == (8, 6) and access.get_alignment() == (1, 1)
+        creation.set_attr_phase_change(0, 0)
+        access.set_alignment(10 << 10, 1 << 20)
+        assert creation.get_attr_phase_change() == (0, 0) and access.get_alignment() == (10 << 10, 1 << 20)
+        for wrong in ((65536, 6), (5, 6)):
+            with pytest.raises(ValueError):
+                creation.set_attr_phase_change(*wrong)
+        with pytest.raises(ValueError):
+            access.set_alignment(0, 0)
+        assert (follow.get_nlinks(), follow.get_elink_prefix(), follow.get_elink_acc_flags()) == (16, b"", 0xFFFF)
+        with lib.File(path) as file:
+            assert lib.h5o.open(file.id, b"timed", follow) == file["timed"].id
+    assert found[0] == found[1]
+
+
+def test_property_lists_that_cannot_be_obeyed_are_refused(tmp_path: pathlib.Path) -> None:
+    follow, group, root = (h5.h5p.create(kind) for kind in (h5.h5p.LINK_ACCESS, h5.h5p.GROUP_CREATE, h5.h5p.FILE_CREATE))
+    follow.set_elink_prefix(b"elsewhere")
+    group.set_obj_track_times(True)
+    root.set_obj_track_times(True)
+    with h5.File(tmp_path / "group.h5", "w") as file:
+        for refused in (
+            lambda: h5.h5g.create(file.id, b"g", gcpl=group),
+            lambda: h5.h5o.open(file.id, b"/", follow),
+            lambda: h5.h5f.create(str(tmp_path / "root.h5").encode(), fcpl=root),
+        ):
+            with pytest.raises(NotImplementedError):
+                refused()
+        assert list(file) == [] and not (tmp_path / "root.h5").exists()
+
+
 def test_files_are_created(tmp_path: pathlib.Path) -> None:
     for lib in (h5, h5py):
         path = str(tmp_path / f"{lib.__name__}.h5").encode()

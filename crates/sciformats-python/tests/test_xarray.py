@@ -108,6 +108,41 @@ def test_chunks_threads_and_pickles(path: str) -> None:
     xr.testing.assert_allclose(lazy["t2m"].mean("time"), expected)
 
 
+def test_blocks_have_several_chunks(tmp_path: pathlib.Path) -> None:
+    import warnings
+
+    path = tmp_path / "blocks.nc"
+    chunks = {"t": (2, 32, 32), "small": (2, 64), "times": (2,), "other": (5,), "crossed": (3, 5), "few": (2, 64)}
+    data = xr.Dataset(
+        {
+            "t": (("time", "y", "x"), np.arange(64**3, dtype="f4").reshape(64, 64, 64)),
+            "small": (("time", "y"), np.ones((64, 64))),
+            "times": (("time",), np.arange(64)),
+            "other": (("z",), np.arange(160)),
+            "crossed": (("w", "z"), np.ones((96, 160))),
+            "few": (("w", "x"), np.ones((96, 64))),
+        }
+    )
+    data.to_netcdf(path, engine="netcdf4", encoding={name: {"chunksizes": sides} for name, sides in chunks.items()})
+    with xr.open_dataset(path, engine="netcdf4", chunks={}) as theirs, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with xr.open_dataset(path, engine="sciformats", chunks={}) as ours:
+            xr.testing.assert_identical(ours.load(), theirs.load())
+        with xr.open_dataset(path, engine="sciformats", chunks={}) as ours:
+            for name in chunks:
+                assert ours[name].encoding["preferred_chunks"] == theirs[name].encoding["preferred_chunks"]
+            again = pickle.loads(pickle.dumps(ours["t"].encoding["preferred_chunks"]))
+            assert again == {"time": 2, "y": 32, "x": 32} and again.get("time", 64) == 16 and again.get("time") == 2
+            # What shares a side along a dimension has the same blocks; the second dimension is never joined, also not by others.
+            assert ours["t"].chunks == ((16,) * 4, (32, 32), (32, 32))
+            assert ours["small"].chunks == ((16,) * 4, (64,)) and ours["times"].chunks == ((16,) * 4,)
+            assert ours["other"].chunks == ((5,) * 32,) and ours["crossed"].chunks == ((24,) * 4, (5,) * 32)
+            assert ours["few"].chunks == ((6,) * 16, (64,))
+        for named in ({"time": 2}, {"time": 10, "y": -1}, {"w": 12, "z": 20}):
+            with xr.open_dataset(path, engine="sciformats", chunks=named) as ours:
+                assert ours["t"].chunks[0][0] == named.get("time", 16)
+
+
 def test_tokens_are_stable(path: str) -> None:
     import dask.base
 

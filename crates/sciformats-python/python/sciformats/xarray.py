@@ -8,6 +8,7 @@ threads can read at the same time without a lock. Dask sends the path of an arra
 from __future__ import annotations
 
 import io
+import math
 import os
 import threading
 from collections.abc import Iterable, Mapping
@@ -30,6 +31,12 @@ from sciformats.h5 import _names
 #: The first bytes of the formats. An HDF5 file may begin later, which is only known after opening it.
 _SIGNATURES = (b"\x89HDF\r\n\x1a\n", b"#ASDF", b"\x93NUMPY", b"rawarray", b"\x9e\xa8b2frame", b"\xdfe" * 4)
 
+
+#: The largest number of stored chunks, and of their bytes, that a block has if nobody names its size.
+_BLOCK_CHUNKS, _BLOCK_BYTES = 8, 8 << 20
+
+#: The number of blocks that are left at least for the threads or processes that share the work.
+_BLOCKS = 16
 
 #: The type of texts of variable length.
 _TEXT: np.dtype[Any] = create_vlen_dtype(str)  # type: ignore[no-untyped-call]
@@ -271,11 +278,52 @@ def _hdf5_variables(group: h5.Group, growing: set[str]) -> dict[str, Variable]:
                 lengths[place] = max(lengths[place], size)
     for place in lengths:
         lengths[place] = max(lengths[place], _elsewhere(group, place))
-    found = {}
+    found: dict[str, Variable] = {}
     for shown, (member, attributes, places, dims) in read.items():
         shape = tuple(lengths[place] if place in lengths else size for place, size in zip(places, member.shape or ()))
         found[shown] = _hdf5_variable(member, attributes, dims, shape)
+    _join_chunks(found)
     return found
+
+
+class _Chunks(dict[str, int]):
+    """The sides of the stored chunks of a variable, and those of the blocks in which it is read if nobody names their size.
+
+    A task of Dask takes about as long as to decode a chunk of a megabyte, and only a read of several chunks is shared by threads. xarray
+    calls `get` with the length of a dimension to find out which size it has if nobody names one, and otherwise to find out
+    whether a size that was named cuts stored chunks in two.
+    """
+
+    def __init__(self, chunks: Mapping[str, int]) -> None:
+        super().__init__(chunks)
+        self.blocks: dict[str, int] = {}
+
+    def get(self, dim: str, length: Any = None) -> Any:
+        """Return the side of a chunk, or that of a block if the length of the dimension is what it has otherwise."""
+        return super().get(dim) if length is None else self.blocks.get(dim, super().get(dim, length))
+
+
+def _join_chunks(variables: Mapping[str, Variable]) -> None:
+    """Let blocks have several chunks along the first dimension.
+
+    Variables whose chunks have the same side along a dimension have blocks with the same side, because many functions of xarray require
+    that. Variables that become an index are not divided, and do not matter.
+    """
+    by_side: dict[tuple[str, int], list[Variable]] = {}
+    inner: set[tuple[str, int]] = set()
+    for name, variable in variables.items():
+        chunks = variable.encoding["chunksizes"]
+        if chunks and variable.dims != (name,):
+            first, *others = zip(map(str, variable.dims), chunks)
+            by_side.setdefault(first, []).append(variable)
+            inner.update(others)
+    for (dim, side), users in by_side.items():
+        bytes_of = [math.prod(each.encoding["chunksizes"]) * each.dtype.itemsize for each in users]
+        numbers = [math.prod(-(-n // m) for n, m in zip(each.shape, each.encoding["chunksizes"])) for each in users]
+        joined = min(_BLOCK_CHUNKS, _BLOCK_BYTES // max(1, *bytes_of), max(numbers) // _BLOCKS)
+        if joined > 1 and (dim, side) not in inner:
+            for each in users:
+                each.encoding["preferred_chunks"].blocks[dim] = joined * side
 
 
 def _elsewhere(group: h5.Group, place: str) -> int:
@@ -314,7 +362,7 @@ def _hdf5_variable(dataset: h5.Dataset, read: _netcdf.Attributes, dims: tuple[st
         "fletcher32": dataset.fletcher32,
     }
     if chunks is not None:
-        encoding["preferred_chunks"] = dict(zip(dims, chunks))
+        encoding["preferred_chunks"] = _Chunks(dict(zip(dims, chunks)))
     array = SciformatsArray(dataset, dtype, shape)
     return Variable(dims, indexing.LazilyIndexedArray(array), attributes, encoding)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sciformats.errors import NotSupported
 from sciformats.h5 import _names
-from sciformats.h5._links import ExternalLink, SoftLink
+from sciformats.h5._links import ExternalLink, SoftLink, check
 from sciformats.h5._locks import PROPERTIES
 
 
@@ -231,18 +231,22 @@ class LinkProxy:
 
     def create_hard(self, new_name: bytes, cur_loc: Any, cur_name: bytes, lcpl: Any = None, lapl: Any = None) -> None:
         """Make a hard link to an object."""
+        check(lapl)
         self._object[_names.inner(new_name)] = cur_loc._object[_names.inner(cur_name)]
 
     def create_soft(self, new_name: bytes, target: bytes, lcpl: Any = None, lapl: Any = None) -> None:
         """Make a soft link to a path."""
+        check(lapl)
         self._object[_names.inner(new_name)] = SoftLink(_names.inner(target))
 
     def create_external(self, link_name: bytes, file_name: bytes, obj_name: bytes, lcpl: Any = None, lapl: Any = None) -> None:
         """Make a link to an object of another file."""
+        check(lapl)
         self._object[_names.inner(link_name)] = ExternalLink(os.fsdecode(file_name), _names.inner(obj_name))
 
     def move(self, src_name: bytes, dst_loc: Any, dst_name: bytes, lcpl: Any = None, lapl: Any = None) -> None:
         """Move or rename a link."""
+        check(lapl)
         to = _names.inner(dst_name)
         if dst_loc is not None and not to.startswith("/"):
             to = f"{(dst_loc._object.name or '').rstrip('/')}/{to}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from sciformats.errors import NotSupported
 from sciformats.h5 import _names
 
 
@@ -46,3 +47,16 @@ class ExternalLink:
 
     def __repr__(self) -> str:
         return f'<ExternalLink to "{self.path}" in file "{self.filename}"'
+
+
+def check(lapl: Any) -> None:
+    """Refuse a property list by which links would be followed in another way.
+
+    Raises
+    ------
+    NotSupported
+        If it names a folder, flags or a property list for the files to which external links lead.
+    """
+    if lapl is not None and lapl.is_special:
+        text = "a folder, flags or a property list for the files of external links are not supported: they are found beside their file"
+        raise NotSupported(text)

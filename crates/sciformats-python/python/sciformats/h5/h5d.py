@@ -46,8 +46,8 @@ def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, dcpl: Any
         "external": [],
         "mappings": mappings,
         "committed": None,
-        "tracked": None,
-        "time": None,
+        "tracked": None if dcpl is None else dcpl.track_order,
+        "time": None if dcpl is None else dcpl.time,
     }
     path = group._target(_names.inner(name), "dataset")
     group._file_of.change("dataset", path, settings)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sciformats.h5 import _names
+from sciformats.h5._links import check
 
 __all__ = ["ObjInfo", "copy", "exists_by_name", "get_comment", "get_info", "link", "open", "visit"]
 
@@ -52,11 +53,13 @@ def _at(loc: Any, name: bytes | None) -> Any:
 
 def open(loc: Any, name: bytes, lapl: Any = None) -> Any:
     """Return the identifier of an object of any kind."""
+    check(lapl)
     return _at(loc, name).id
 
 
 def exists_by_name(loc: Any, name: bytes, lapl: Any = None) -> bool:
     """Return whether a name leads to an object."""
+    check(lapl)
     return loc._object.get(_names.inner(name)) is not None
 
 
@@ -68,6 +71,7 @@ def get_info(loc: Any, name: bytes | None = None, index: int | None = None, obj_
     RuntimeError
         If there is no such member.
     """
+    check(lapl)
     kinds = {"group": TYPE_GROUP, "dataset": TYPE_DATASET}
     if index is not None:
         loc = open(loc, obj_name)
@@ -89,6 +93,7 @@ def get_info(loc: Any, name: bytes | None = None, index: int | None = None, obj_
 
 def link(obj: Any, loc: Any, name: bytes, lcpl: Any = None, lapl: Any = None) -> None:
     """Make a hard link to an object."""
+    check(lapl)
     loc._object[_names.inner(name)] = obj._object
 
 
@@ -101,7 +106,7 @@ def copy(src_loc: Any, src_name: bytes, dst_loc: Any, dst_name: bytes, copypl: A
 
 def get_comment(loc: Any, comment: bytes, *, obj_name: bytes = b".", lapl: Any = None) -> bytes:
     """Return the comment of an object, which ``comment`` names."""
-    return _names.encoded(_at(open(loc, obj_name), comment)._node.info()[1] or "")
+    return _names.encoded(_at(open(loc, obj_name, lapl), comment)._node.info()[1] or "")
 
 
 def visit(loc: Any, func: Callable[..., Any], *, idx_type: int = 0, order: int = 0, obj_name: bytes = b".", lapl: Any = None, info: bool = False) -> Any:
@@ -113,5 +118,5 @@ def visit(loc: Any, func: Callable[..., Any], *, idx_type: int = 0, order: int =
     def call(name: str, found: Any) -> Any:
         return func(_names.encoded(name), get_info(start, _names.encoded(name))) if info else func(_names.encoded(name))
 
-    start = open(loc, obj_name)
+    start = open(loc, obj_name, lapl)
     return start._object.visititems(call)

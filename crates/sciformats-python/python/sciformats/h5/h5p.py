@@ -1,12 +1,15 @@
-"""The low-level property lists: how files are opened, how datasets are opened, and how files, groups, datasets and links are created."""
+"""The low-level property lists: how files and datasets are opened, how links are followed, and how files, groups, datasets and links are
+created."""
 
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 import numpy as np
 
+from sciformats.errors import NotSupported
 from sciformats.h5 import _names, _virtual
 from sciformats.h5._open import RELEASES
 
@@ -26,13 +29,26 @@ DATASET_CREATE = 4
 DATASET_ACCESS = 5
 #: The class of lists with which links are created.
 LINK_CREATE = 6
+#: The class of lists with what groups and datasets have in common.
+OBJECT_CREATE = 7
+#: The class of lists with which links are followed.
+LINK_ACCESS = 8
 
 
-class PropOCID:
-    """How objects are created: whether the order is kept in which their attributes are created."""
+class PropInstanceID:
+    """A property list of any class."""
+
+    def close(self) -> None:
+        """Do nothing: property lists need not be closed."""
+
+
+class PropOCID(PropInstanceID):
+    """How objects are created: whether the order of their attributes is kept, and the time of their last change."""
 
     def __init__(self) -> None:
         self._attributes = 0
+        self._times = False
+        self._phases = (8, 6)
 
     def set_attr_creation_order(self, flags: int) -> None:
         """Set whether the order of attributes is kept: ``CRT_ORDER_TRACKED``, with ``CRT_ORDER_INDEXED`` or without it."""
@@ -42,8 +58,36 @@ class PropOCID:
         """Return whether the order of attributes is kept."""
         return self._attributes
 
-    def close(self) -> None:
-        """Do nothing: property lists need not be closed."""
+    def set_obj_track_times(self, track_times: bool) -> None:
+        """Set whether the time of the last change is stored, which is possible for datasets."""
+        self._times = bool(track_times)
+
+    def get_obj_track_times(self) -> bool:
+        """Return whether the time of the last change is stored. Unlike in the C library, it is not unless this was set."""
+        return self._times
+
+    @property
+    def time(self) -> int | None:
+        """The time that is stored with a new object, in seconds since 1970."""
+        return int(time.time()) if self._times else None
+
+    def set_attr_phase_change(self, max_compact: int = 8, min_dense: int = 6) -> None:
+        """Set up to how many attributes are stored in the header of an object, and from how few on they are moved back into it.
+
+        The numbers are kept and have no effect: attributes that are too many or too large for a header are always stored elsewhere.
+
+        Raises
+        ------
+        ValueError
+            If the first number is smaller than the second one, or needs more than 16 bits.
+        """
+        if not 0 <= min_dense <= max_compact < 1 << 16:
+            raise ValueError(f"{max_compact} and {min_dense} are not two numbers below 65536, of which the second is not larger")
+        self._phases = (int(max_compact), int(min_dense))
+
+    def get_attr_phase_change(self) -> tuple[int, int]:
+        """Return the numbers that were set."""
+        return self._phases
 
 
 class PropGCID(PropOCID):
@@ -63,7 +107,15 @@ class PropGCID(PropOCID):
 
     @property
     def track_order(self) -> bool | None:
-        """The argument ``track_order`` of ``create_group`` and ``File``."""
+        """The argument ``track_order`` of ``create_group`` and ``File``.
+
+        Raises
+        ------
+        NotSupported
+            If the group shall have a time.
+        """
+        if self._times:
+            raise NotSupported("a time of a group is not supported")
         return True if (self._attributes | self._links) & CRT_ORDER_TRACKED else None
 
 
@@ -101,7 +153,7 @@ class PropFCID(PropGCID):
         return found
 
 
-class PropLCID:
+class PropLCID(PropInstanceID):
     """How links are created: missing groups on a path are created always, and names are UTF-8 if they are not ASCII."""
 
     def set_create_intermediate_group(self, create: bool) -> None:
@@ -119,10 +171,66 @@ class PropLCID:
         """Accept an encoding of names, which follows from the names themselves."""
 
 
-class PropDCID:
+class PropLAID(PropInstanceID):
+    """How links are followed. Calls refuse lists with a folder, flags or a property list for the files of external links."""
+
+    def __init__(self) -> None:
+        self._most = 16
+        self._prefix = b""
+        self._flags = 0xFFFF
+        self._access: PropFAID | None = None
+
+    @property
+    def is_special(self) -> bool:
+        """Whether external links would be followed in another way than without the list."""
+        return bool(self._prefix) or self._flags != 0xFFFF or self._access is not None
+
+    def set_nlinks(self, nlinks: int) -> None:
+        """Set how many soft links are followed at most. The number is kept and has no effect."""
+        self._most = int(nlinks)
+
+    def get_nlinks(self) -> int:
+        """Return the number that was set."""
+        return self._most
+
+    def set_elink_prefix(self, prefix: bytes) -> None:
+        """Set the folder in which the files of external links are looked for."""
+        self._prefix = bytes(prefix)
+
+    def get_elink_prefix(self) -> bytes:
+        """Return the folder in which the files of external links are looked for."""
+        return self._prefix
+
+    def set_elink_acc_flags(self, flags: int) -> None:
+        """Set the flags with which the files of external links are opened."""
+        self._flags = int(flags)
+
+    def get_elink_acc_flags(self) -> int:
+        """Return the flags with which the files of external links are opened; 65535 means those of their file."""
+        return self._flags
+
+    def set_elink_fapl(self, fapl: PropFAID) -> None:
+        """Set how the files of external links are opened."""
+        self._access = fapl
+
+    def get_elink_fapl(self) -> PropFAID:
+        """Return how the files of external links are opened.
+
+        Raises
+        ------
+        RuntimeError
+            If it was not set.
+        """
+        if self._access is None:
+            raise RuntimeError("no property list was set")
+        return self._access
+
+
+class PropDCID(PropOCID):
     """How a dataset is created by :func:`sciformats.h5.h5d.create`."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._layout: int | None = None
         self._chunks: tuple[int, ...] | None = None
         self._filters: list[tuple[int, list[int]]] = []
@@ -185,12 +293,21 @@ class PropDCID:
         """Set when fill values are written."""
         self._fill_time = int(time)
 
+    def get_fill_time(self) -> int:
+        """Return when fill values are written, by default ``h5d.FILL_TIME_IFSET``."""
+        return 2 if self._fill_time is None else self._fill_time
+
+    @property
+    def track_order(self) -> bool | None:
+        """The argument ``track_order`` of ``create_dataset``."""
+        return True if self._attributes & CRT_ORDER_TRACKED else None
+
     def settings(self) -> tuple[int | None, tuple[int, ...] | None, list[tuple[int, list[int]]], Any, int | None]:
         """Return the layout, the chunks, the filters, the fill value and the time of writing it."""
         return self._layout, self._chunks, self._filters, self._fill, self._fill_time
 
 
-class PropFAID:
+class PropFAID(PropInstanceID):
     """How a file is opened by :func:`sciformats.h5.h5f.open`."""
 
     def __init__(self) -> None:
@@ -198,6 +315,7 @@ class PropFAID:
         self._image: bytes | None = None
         self._bounds: tuple[int, int] | None = None
         self._locking: tuple[bool, bool] | None = None
+        self._alignment = (1, 1)
 
     @property
     def image(self) -> bytes | None:
@@ -224,14 +342,27 @@ class PropFAID:
         """Return whether the file is locked, and whether it may be used where locks do not exist."""
         return (True, True) if self._locking is None else self._locking
 
+    def set_alignment(self, threshold: int, alignment: int) -> None:
+        """Set from how many bytes on the C library places objects at multiples of a number. It is kept and has no effect: a file says nothing of it.
+
+        Raises
+        ------
+        ValueError
+            If the multiples are those of 0.
+        """
+        if threshold < 0 or alignment < 1:
+            raise ValueError(f"{threshold} and {alignment} are not a number of bytes and a number that has multiples")
+        self._alignment = (int(threshold), int(alignment))
+
+    def get_alignment(self) -> tuple[int, int]:
+        """Return the numbers that were set."""
+        return self._alignment
+
     def set_fclose_degree(self, close_degree: int) -> None:
         """Accept what happens to objects when their file is closed: here they are always closed with it."""
 
     def set_fapl_sec2(self) -> None:
         """Choose a file with a path, as is the default."""
-
-    def close(self) -> None:
-        """Do nothing: property lists need not be closed."""
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of ``File``."""
@@ -247,7 +378,7 @@ class PropFAID:
         self._image = bytes(image)
 
 
-class PropDAID:
+class PropDAID(PropInstanceID):
     """How a dataset is opened by :func:`sciformats.h5.h5d.open`: parameters of a cache, which are kept and have no effect."""
 
     def __init__(self) -> None:
@@ -287,6 +418,8 @@ _CLASSES: dict[int, Any] = {
     DATASET_CREATE: PropDCID,
     DATASET_ACCESS: PropDAID,
     LINK_CREATE: PropLCID,
+    OBJECT_CREATE: PropOCID,
+    LINK_ACCESS: PropLAID,
 }
 
 
