@@ -52,6 +52,8 @@ pub mod foreign;
 pub mod inflate;
 pub mod limits;
 pub mod literal;
+pub mod lz;
+pub mod lz4;
 pub mod misfit;
 pub mod name;
 #[cfg(feature = "ndarray")]

@@ -47,6 +47,39 @@ fn difference(i: &[u8]) -> Parsed<'_, i64> {
     field("difference", le_i64)(i)
 }
 
+/// Decodes numbers of `N` bytes until `out` is full.
+fn numbers<const N: usize>(data: &[u8], out: &mut [u8]) -> Result<(), Fault> {
+    const SIGNS: u64 = 0x8080_8080_8080_8080;
+    let put = |number: &mut [u8; N], last: i64| {
+        number.iter_mut().zip(last.to_le_bytes()).for_each(|(to, from)| *to = from);
+    };
+    let (mut rest, mut last) = (data, 0i64);
+    let (numbers, mut at) = (out.as_chunks_mut::<N>().0, 0);
+    while at < numbers.len() {
+        if let Some((bytes, after)) = rest.split_first_chunk::<8>()
+            && let Some(eight) = numbers.get_mut(at..).and_then(|numbers| numbers.first_chunk_mut::<8>())
+        {
+            // No byte is 80 if each of them is different from it in some bit.
+            let differ = u64::from_le_bytes(*bytes) ^ SIGNS;
+            if differ.wrapping_sub(SIGNS >> 7) & !differ & SIGNS == 0 {
+                for (number, byte) in eight.iter_mut().zip(bytes) {
+                    last = last.wrapping_add(byte.cast_signed().into());
+                    put(number, last);
+                }
+                (rest, at) = (after, at + 8);
+                continue;
+            }
+        }
+        let (after, step) = difference(rest).map_err(|_| truncated("difference"))?;
+        last = last.wrapping_add(step);
+        if let Some(number) = numbers.get_mut(at) {
+            put(number, last);
+        }
+        (rest, at) = (after, at + 1);
+    }
+    Ok(())
+}
+
 impl Filter for Cbf {
     fn id(&self) -> u16 {
         32006
@@ -77,13 +110,17 @@ impl Filter for Cbf {
         match compression & 0xff {
             NONE => data.get(..len).map(<[u8]>::to_vec).ok_or_else(|| truncated("section")),
             BYTE_OFFSET => {
-                let (mut out, mut rest, mut last) = (Vec::with_capacity(len), data, 0i64);
-                while out.len() < len {
-                    let (after, step) = difference(rest).map_err(|_| truncated("difference"))?;
-                    last = last.wrapping_add(step);
-                    out.extend_from_slice(last.to_le_bytes().get(..size).unwrap_or_default());
-                    rest = after;
+                // As long as the data say at most: each number has a byte.
+                if data.len() < len / size {
+                    return Err(truncated("difference"));
                 }
+                let mut out = vec![0; len];
+                match size {
+                    1 => numbers::<1>(data, &mut out),
+                    2 => numbers::<2>(data, &mut out),
+                    4 => numbers::<4>(data, &mut out),
+                    _ => numbers::<8>(data, &mut out),
+                }?;
                 Ok(out)
             }
             _ => Err(Fault::new("compression", FaultKind::Undefined { found: compression.into() })),
@@ -116,6 +153,16 @@ mod tests {
             [b"--CIF-BINARY-FORMAT-SECTION--\r\nX-Binary-Size: 29\r\n\r\n", START, &bytes, &[0; 9]].concat();
         assert_eq!(Cbf.decode(&VALUES, &section, 24).unwrap(), wanted);
         assert!(Cbf.decode(&VALUES, &bytes[..bytes.len() - 1], 24).is_err());
+        // The same between many differences of one byte, at each place.
+        for before in 0..20u32 {
+            let values = [0x70, 0, 1, 0, 4, 1, 0, before + 6 + 20, 1, 1];
+            let bytes = [&vec![2; before as usize][..], &bytes, &[0xfd; 20]].concat();
+            let first = (1..=before).map(|i| 2 * i as i32);
+            let middle = numbers.iter().map(|number| number + 2 * before as i32);
+            let last = (1..=20).map(|i| 70_431 + 2 * before as i32 - 3 * i);
+            let wanted: Vec<u8> = first.chain(middle).chain(last).flat_map(i32::to_le_bytes).collect();
+            assert_eq!(Cbf.decode(&values, &bytes, wanted.len()).unwrap(), wanted);
+        }
         assert!(Cbf.decode(&VALUES, &bytes, 23).is_err());
         assert!(Cbf.decode(&[0x60, 0, 1, 0, 4, 1, 0, 3, 2, 1], &bytes, 24).is_err());
     }

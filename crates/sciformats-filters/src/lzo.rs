@@ -22,6 +22,7 @@
 //!
 //! S new bytes follow each copy. The first byte of a stream, if it is larger than 17, stands for that many new bytes less 17.
 
+use sciformats_core::lz::{self, Output};
 use sciformats_core::{Fault, FaultKind, bound};
 
 use crate::Filter;
@@ -100,104 +101,106 @@ impl Filter for Lzo {
     }
 }
 
-/// The bytes that are still to be read.
+/// The bytes that are read.
 struct Input<'a> {
-    rest: &'a [u8],
+    bytes: &'a [u8],
+    at: usize,
 }
 
-impl<'a> Input<'a> {
+impl Input<'_> {
+    #[inline(always)]
     fn byte(&mut self) -> Result<usize, Fault> {
-        let (first, rest) = self.rest.split_first().ok_or_else(|| truncated("lzo stream"))?;
-        self.rest = rest;
-        Ok(usize::from(*first))
+        let byte = *self.bytes.get(self.at).ok_or_else(|| truncated("lzo stream"))?;
+        self.at += 1;
+        Ok(byte.into())
     }
 
-    fn take(&mut self, len: usize) -> Result<&'a [u8], Fault> {
-        let (part, rest) = self.rest.split_at_checked(len).ok_or_else(|| truncated("lzo stream"))?;
-        self.rest = rest;
-        Ok(part)
+    #[inline(always)]
+    fn word(&mut self) -> Result<usize, Fault> {
+        let word = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<2>);
+        let word = word.ok_or_else(|| truncated("lzo stream"))?;
+        self.at += 2;
+        Ok(u16::from_le_bytes(*word).into())
     }
 
     /// Reads the rest of a length that does not fit its bits: 255 for each zero, and then the next byte.
+    #[inline(always)]
     fn length(&mut self, bits: usize, most: usize) -> Result<usize, Fault> {
         if bits > 0 {
             return Ok(bits);
         }
-        let zeros = self.rest.iter().take_while(|&&byte| byte == 0).count();
-        self.take(zeros)?;
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
+        self.at += zeros;
         Ok(bound::sum(bound::sum(most, bound::product(zeros, 255)), self.byte()?))
     }
 }
 
 /// Decodes a stream of at most `max` bytes.
 fn stream_of(bytes: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
-    let mut input = Input { rest: bytes };
-    let mut out: Vec<u8> = Vec::new();
+    let mut input = Input { bytes, at: 0 };
+    // Most streams unfold to less than four times their size.
+    let mut out = Output::new(bound::product(bytes.len(), 4), max);
     let over = || {
         Fault::new("lzo stream", FaultKind::OutOfBounds { found: bound::sum(max as u64, 1), end: max as u64 })
     };
-    let new = |out: &mut Vec<u8>, input: &mut Input<'_>, len: usize| -> Result<(), Fault> {
-        if bound::sum(out.len(), len) > max {
+    let new = |out: &mut Output, input: &mut Input<'_>, len: usize| -> Result<(), Fault> {
+        if !out.reserve(len) {
             return Err(over());
         }
-        out.extend_from_slice(input.take(len)?);
+        out.literals(bytes, input.at, len).ok_or_else(|| truncated("lzo stream"))?;
+        input.at += len;
         Ok(())
     };
     // The new bytes before an instruction, of which more than three count as four.
     let mut state = 0;
     if bytes.first().is_some_and(|&first| first > 17) {
-        let len = input.byte()? - 17;
-        new(&mut out, &mut input, len)?;
-        state = len.min(4);
+        state = input.byte()? - 17;
+        new(&mut out, &mut input, state)?;
+        state = state.min(4);
     }
     loop {
         let code = input.byte()?;
         let (len, distance, next) = match code {
-            0..=15 if state == 0 => {
-                let len = bound::sum(input.length(code, 15)?, 3);
-                new(&mut out, &mut input, len)?;
-                state = 4;
-                continue;
+            64.. => {
+                let len = if code < 128 { 3 + (code >> 5 & 1) } else { 5 + (code >> 5 & 3) };
+                (len, (input.byte()? << 3) + (code >> 2 & 7) + 1, code & 3)
             }
-            0..=15 => {
-                let near = (input.byte()? << 2) + (code >> 2);
-                let (len, distance) = if state == 4 { (3, near + 2049) } else { (2, near + 1) };
-                (len, distance, code & 3)
+            32.. => {
+                let len = bound::sum(input.length(code & 31, 31)?, 2);
+                let low = input.word()?;
+                (len, (low >> 2) + 1, low & 3)
             }
-            16..=31 => {
+            16.. => {
                 let len = bound::sum(input.length(code & 7, 7)?, 2);
-                let low = input.byte()? | input.byte()? << 8;
+                let low = input.word()?;
                 let distance = 16384 + ((code & 8) << 11) + (low >> 2);
                 if distance == 16384 {
-                    return match input.rest.is_empty() {
-                        true => Ok(out),
+                    return match input.at == bytes.len() {
+                        true => Ok(out.into_bytes()),
                         false => Err(rule("lzo stream", "is followed by other bytes")),
                     };
                 }
                 (len, distance, low & 3)
             }
-            32..=63 => {
-                let len = bound::sum(input.length(code & 31, 31)?, 2);
-                let low = input.byte()? | input.byte()? << 8;
-                (len, (low >> 2) + 1, low & 3)
+            _ if state == 0 => {
+                let len = bound::sum(input.length(code, 15)?, 3);
+                new(&mut out, &mut input, len)?;
+                state = 4;
+                continue;
             }
-            64..=127 => (3 + (code >> 5 & 1), (input.byte()? << 3) + (code >> 2 & 7) + 1, code & 3),
-            _ => (5 + (code >> 5 & 3), (input.byte()? << 3) + (code >> 2 & 7) + 1, code & 3),
+            _ => {
+                let near = (input.byte()? << 2) + (code >> 2);
+                let (len, distance) = if state == 4 { (3, near + 2049) } else { (2, near + 1) };
+                (len, distance, code & 3)
+            }
         };
-        let from =
-            out.len().checked_sub(distance).ok_or_else(|| rule("distance", "leads before the start"))?;
-        if bound::sum(out.len(), len) > max {
+        if !out.reserve(bound::sum(len, next)) {
             return Err(over());
         }
-        if distance >= len {
-            out.extend_from_within(from..from + len);
-        } else {
-            for at in from..from + len {
-                let byte = out.get(at).copied().unwrap_or_default();
-                out.push(byte);
-            }
-        }
-        new(&mut out, &mut input, next)?;
+        out.repeat(distance, len).ok_or_else(|| rule("distance", "leads before the start"))?;
+        out.literals(bytes, input.at, next).ok_or_else(|| truncated("lzo stream"))?;
+        input.at += next;
         state = next;
     }
 }
@@ -232,8 +235,7 @@ fn encoded(input: &[u8]) -> Vec<u8> {
             continue;
         }
         misses = 0;
-        let (old, now) = (input.get(candidate..).unwrap_or_default(), input.get(at..).unwrap_or_default());
-        let len = 4 + old.iter().skip(4).zip(now.iter().skip(4)).take_while(|(a, b)| a == b).count();
+        let len = lz::common(input, candidate, at, input.len());
         new_bytes(&mut out, input.get(from..at).unwrap_or_default(), &mut last);
         copy(&mut out, len, distance, &mut last);
         at += len;

@@ -19,76 +19,96 @@ pub(crate) enum Rounding {
     Round,
 }
 
-/// What a float consists of.
-struct Float {
-    /// The explicit bits of the significand.
-    explicit: u32,
-    /// The exponent that marks NaN and infinities.
-    special: u64,
+/// The explicit bits of the significand of a single and of a double.
+const SINGLE: u32 = 23;
+const DOUBLE: u32 = 52;
+
+/// Calls `each` with the number and the bits of every element, and returns the results.
+fn replaced<const N: usize>(input: &[u8], each: impl Fn(usize, [u8; N]) -> [u8; N]) -> Vec<u8> {
+    let mut out = input.to_vec();
+    for (i, element) in out.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+        *element = each(i, *element);
+    }
+    out
 }
 
-const SINGLE: Float = Float { explicit: 23, special: 0xff };
-const DOUBLE: Float = Float { explicit: 52, special: 0x7ff };
+/// The arithmetic of floats of one size. Their loops have no branches, so that several elements are rounded at once.
+macro_rules! floats {
+    ($name:ident, $bits:ty, $float:ty, $explicit:expr, $size:expr) => {
+        mod $name {
+            use super::{Rounding, replaced};
 
-impl Float {
-    /// Returns whether the bits are those of a finite number that is not zero.
-    fn is_plain(&self, bits: u64) -> bool {
-        let exponent = bits >> self.explicit & self.special;
-        let rest = bits & ((1 << self.explicit) - 1);
-        exponent != self.special && (exponent > 0 || rest > 0)
-    }
+            const EXPLICIT: u32 = $explicit;
+            /// The bits without the sign from which on they are those of infinities and NaN.
+            const SPECIAL: $bits = ((1 << ($size * 8 - 1 - EXPLICIT)) - 1) << EXPLICIT;
+            const SIGN: $bits = 1 << ($size * 8 - 1);
 
-    /// Sets all but `keep` bits of the significand to zero, and rounds the kept ones to the nearest, of two alike to the even one.
-    fn rounded(&self, bits: u64, keep: u32) -> u64 {
-        let drop = self.explicit.saturating_sub(keep); // a bound: nothing is dropped
-        if drop == 0 {
-            return bits;
-        }
-        let (half, last) = (1u64 << (drop - 1), bits >> drop & 1);
-        // A carry into the exponent is right: the number becomes the next power of two.
-        (bits + (half - 1) + last) & !((1 << drop) - 1)
-    }
-}
-
-impl Rounding {
-    fn one(&self, float: &Float, bits: u64, index: usize, number: u32) -> u64 {
-        const PER_DIGIT: f64 = std::f64::consts::LOG2_10;
-        match self {
-            Self::Round => float.rounded(bits, number),
-            Self::Groom => {
-                // One bit more than the digits have keeps their precision in spite of the alternation.
-                let keep = (f64::from(number) * PER_DIGIT).ceil() as u32 + 1;
-                let mask = (1u64 << float.explicit.saturating_sub(keep)) - 1; // a bound: nothing is dropped
-                if index.is_multiple_of(2) { bits & !mask } else { bits | mask }
+            /// Returns whether the bits are those of a finite number that is not zero.
+            #[inline(always)]
+            fn is_plain(bits: $bits) -> bool {
+                (bits & !SIGN).wrapping_sub(1) < SPECIAL - 1
             }
-            Self::Granular => {
-                let number_of = match float.explicit {
-                    23 => f64::from(f32::from_bits(u32::try_from(bits & 0xffff_ffff).unwrap_or_default())),
-                    _ => f64::from_bits(bits),
-                };
-                let digits = number_of.abs().log10().floor() + 1.0;
-                // The power of two that half a unit of the last digit must not be below.
-                let power = (PER_DIGIT * (digits - f64::from(number))).floor();
-                let exponent = number_of.abs().log2().floor();
-                let keep = (exponent - power).max(0.0) as u32;
-                float.rounded(bits, keep)
+
+            /// Sets the lowest `drop` bits to zero, and rounds the kept ones to the nearest, of two alike to the even one.
+            #[inline(always)]
+            fn rounded(bits: $bits, drop: u32) -> $bits {
+                if drop == 0 {
+                    return bits;
+                }
+                let (half, last): ($bits, $bits) = (1 << (drop - 1), bits >> drop & 1);
+                // A carry into the exponent is right: the number becomes the next power of two.
+                (bits + (half - 1) + last) & !((1 << drop) - 1)
+            }
+
+            pub(super) fn encode(filter: &Rounding, input: &[u8], number: u32, fill: u64) -> Vec<u8> {
+                const PER_DIGIT: f64 = std::f64::consts::LOG2_10;
+                // Zero is not changed anyway, and stands for no fill value.
+                let fill = fill as $bits;
+                match filter {
+                    Rounding::Round => {
+                        let drop = EXPLICIT.saturating_sub(number); // a bound: nothing is dropped
+                        replaced(input, |_, element| {
+                            let bits = <$bits>::from_le_bytes(element);
+                            let changes = is_plain(bits) & (bits != fill);
+                            (if changes { rounded(bits, drop) } else { bits }).to_le_bytes()
+                        })
+                    }
+                    Rounding::Groom => {
+                        // One bit more than the digits have keeps their precision in spite of the alternation.
+                        let keep = (f64::from(number) * PER_DIGIT).ceil() as u32 + 1;
+                        let mask: $bits = (1 << EXPLICIT.saturating_sub(keep)) - 1; // a bound: nothing is dropped
+                        replaced(input, |i, element| {
+                            let bits = <$bits>::from_le_bytes(element);
+                            let changes = is_plain(bits) & (bits != fill);
+                            // Ones in every second element, and zeros in the others.
+                            let ones = mask & (i as $bits & 1).wrapping_neg();
+                            (if changes { bits & !mask | ones } else { bits }).to_le_bytes()
+                        })
+                    }
+                    Rounding::Granular => replaced(input, |_, element| {
+                        let bits = <$bits>::from_le_bytes(element);
+                        if !is_plain(bits) || bits == fill {
+                            return element;
+                        }
+                        let size = f64::from(<$float>::from_bits(bits)).abs();
+                        let digits = size.log10().floor() + 1.0;
+                        // The power of two that half a unit of the last digit must not be below.
+                        let power = (PER_DIGIT * (digits - f64::from(number))).floor();
+                        let exponent = match size.to_bits() >> 52 {
+                            0 => size.log2().floor(), // subnormal
+                            biased => biased as f64 - 1023.0,
+                        };
+                        let keep = (exponent - power).max(0.0) as u32;
+                        rounded(bits, EXPLICIT.saturating_sub(keep)).to_le_bytes() // a bound: nothing is dropped
+                    }),
+                }
             }
         }
-    }
+    };
 }
 
-/// Calls `each` with the number and the bits of every element, and replaces it by the result.
-fn replace<const N: usize>(bytes: &mut [u8], mut each: impl FnMut(usize, u64) -> u64) {
-    for (i, element) in bytes.chunks_exact_mut(N).enumerate() {
-        let mut wide = [0; 8];
-        for (to, from) in wide.iter_mut().zip(element.iter()) {
-            *to = *from;
-        }
-        for (to, from) in element.iter_mut().zip(each(i, u64::from_le_bytes(wide)).to_le_bytes()) {
-            *to = from;
-        }
-    }
-}
+floats!(single, u32, f32, super::SINGLE, 4);
+floats!(double, u64, f64, super::DOUBLE, 8);
 
 impl Filter for Rounding {
     fn id(&self) -> u16 {
@@ -125,24 +145,12 @@ impl Filter for Rounding {
                 Some(if size == 8 { low | u64::from(value(values, 4)?) << 32 } else { low })
             }
         };
-        let float = match size {
-            4 => &SINGLE,
-            8 => &DOUBLE,
-            found => {
-                return Err(Fault::new("bytes of an element", FaultKind::Undefined { found: found.into() }));
-            }
-        };
-        let round = |i: usize, bits: u64| match fill == Some(bits) || !float.is_plain(bits) {
-            true => bits,
-            false => self.one(float, bits, i, number),
-        };
-        let mut out = input.to_vec();
-        if size == 4 {
-            replace::<4>(&mut out, round);
-        } else {
-            replace::<8>(&mut out, round);
+        let fill = fill.unwrap_or(0);
+        match size {
+            4 => Ok(Some(single::encode(self, input, number, fill))),
+            8 => Ok(Some(double::encode(self, input, number, fill))),
+            found => Err(Fault::new("bytes of an element", FaultKind::Undefined { found: found.into() })),
         }
-        Ok(Some(out))
     }
 
     fn configure(&self, asked: &[u32], chunk: &Chunk<'_>) -> Result<Vec<u32>, Fault> {
@@ -195,7 +203,7 @@ pub fn bits_to_keep(floats: &[u8], size: usize, kept: f64) -> Result<u32, Fault>
         return Err(Fault::new("bytes of an element", FaultKind::Undefined { found: size as u64 }));
     };
     information.add(floats, &[floats.len() / size], &|_| false);
-    let all = if size == 4 { SINGLE.explicit } else { DOUBLE.explicit };
+    let all = if size == 4 { SINGLE } else { DOUBLE };
     Ok(information.bits_to_keep(kept).unwrap_or(all))
 }
 

@@ -136,6 +136,7 @@ impl Filter for Vbz {
 }
 
 /// Adds the difference to the integer before, if differences are coded.
+#[inline(always)]
 fn add(before: &mut u32, code: u32) -> u32 {
     let difference = (code >> 1) ^ (code & 1).wrapping_neg();
     *before = before.wrapping_add(difference);
@@ -162,37 +163,67 @@ fn integers<const N: usize>(coding: Coding, content: &[u8], len: usize) -> Resul
 /// The bits of an integer of 1 to 4 bytes.
 const MASKS: [u32; 4] = [0xff, 0xffff, 0xff_ffff, u32::MAX];
 
+/// For each control byte, where the second to the fourth integer and the next group begin.
+const PLACES: [[u8; 4]; 256] = {
+    let mut places = [[0; 4]; 256];
+    let mut control = 0;
+    while control < 256 {
+        let (mut i, mut at) = (0, 0);
+        while i < 4 {
+            at += (control >> (2 * i) & 3) as u8 + 1;
+            places[control][i] = at;
+            i += 1;
+        }
+        control += 1;
+    }
+    places
+};
+
 fn from_bytes<const N: usize>(
     coding: Coding,
     (control, mut data): (&[u8], &[u8]),
     out: &mut [u8],
 ) -> Result<(), Fault> {
     let mut before = 0;
-    let mut put = |out: &mut [u8], code: u32| {
+    let mut put = |out: &mut [u8; N], code: u32| {
         let number = if coding.differences { add(&mut before, code) } else { code };
         out.iter_mut().zip(number.to_le_bytes()).for_each(|(to, from)| *to = from);
     };
-    let mut groups = out.chunks_mut(4 * N).zip(control);
+    let (integers, _) = out.as_chunks_mut::<N>();
+    let (groups, last) = integers.as_chunks_mut::<4>();
+    let (mut groups, mut controls) = (groups.iter_mut(), control.iter());
     // While four integers surely have all their bytes, they are read four bytes at a time.
     while let Some(words) = data.first_chunk::<16>() {
-        let Some((group, &control)) = groups.next() else { break };
-        let mut at = 0;
-        for (i, out) in group.chunks_exact_mut(N).enumerate() {
-            let code = usize::from(control >> (2 * i) & 3);
-            let bytes = words.get(at..).and_then(<[u8]>::first_chunk::<4>);
-            let mask = MASKS.get(code).copied().unwrap_or_default();
-            put(out, bytes.map_or(0, |&bytes| u32::from_le_bytes(bytes)) & mask);
-            at += code + 1;
+        let Some(group) = groups.next() else { break };
+        let control = controls.next().copied().unwrap_or_default();
+        let [a, b, c, d] = group;
+        if control == 0 {
+            let [first, second, third, fourth, ..] = *words;
+            put(a, first.into());
+            put(b, second.into());
+            put(c, third.into());
+            put(d, fourth.into());
+            data = data.get(4..).unwrap_or_default();
+            continue;
         }
-        data = data.get(at..).unwrap_or_default();
+        let [second, third, fourth, end] = PLACES[usize::from(control)];
+        let integer = |at: u8, i: u32| {
+            let bytes = words.get(usize::from(at)..).and_then(<[u8]>::first_chunk::<4>);
+            bytes.map_or(0, |&bytes| u32::from_le_bytes(bytes)) & MASKS[usize::from(control >> (2 * i) & 3)]
+        };
+        put(a, integer(0, 0));
+        put(b, integer(second, 1));
+        put(c, integer(third, 2));
+        put(d, integer(fourth, 3));
+        data = data.get(end.into()..).unwrap_or_default();
     }
-    for (group, &control) in groups {
-        for (i, out) in group.chunks_exact_mut(N).enumerate() {
-            let size = usize::from(control >> (2 * i) & 3) + 1;
-            let (bytes, rest) = data.split_at_checked(size).ok_or_else(|| truncated("integers"))?;
-            data = rest;
-            put(out, bytes.iter().rev().fold(0, |code, &byte| code << 8 | u32::from(byte)));
-        }
+    let controls = controls.as_slice();
+    for (i, out) in groups.flatten().chain(last).enumerate() {
+        let control = controls.get(i / 4).copied().unwrap_or_default();
+        let size = usize::from(control >> (2 * (i % 4)) & 3) + 1;
+        let (bytes, rest) = data.split_at_checked(size).ok_or_else(|| truncated("integers"))?;
+        data = rest;
+        put(out, bytes.iter().rev().fold(0, |code, &byte| code << 8 | u32::from(byte)));
     }
     left(data.len())
 }
@@ -231,7 +262,7 @@ fn codes<const N: usize>(coding: Coding, input: &[u8], out: &mut Vec<u8>) -> Res
         return Err(rule("chunk", "is not a whole number of integers"));
     }
     let mut before = 0u32;
-    let codes = integers.iter().map(|bytes| {
+    let mut code = |bytes: &[u8; N]| {
         let mut word = [0; 4];
         word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         let number = u32::from_le_bytes(word);
@@ -246,27 +277,37 @@ fn codes<const N: usize>(coding: Coding, input: &[u8], out: &mut Vec<u8>) -> Res
         let difference = if N == 2 { difference << 16 >> 16 } else { difference };
         before = number.cast_unsigned();
         (difference << 1 ^ difference >> 31).cast_unsigned()
-    });
-    out.resize(integers.len().div_ceil(4), 0);
-    let mut data = Vec::with_capacity(input.len());
-    let mut halves = Halves::default();
-    for (i, code) in codes.enumerate() {
-        let bytes = match code {
-            0..=0xff => 1,
-            0x100..=0xffff => 2,
-            0x1_0000..=0xff_ffff => 3,
-            _ => 4,
-        };
-        let kind = if coding.halves { halves.push(code, &mut data) } else { bytes - 1 };
-        if let Some(control) = out.get_mut(i / 4) {
-            *control |= kind << (2 * (i % 4));
+    };
+    let start = out.len() + integers.len().div_ceil(4);
+    if coding.halves {
+        out.resize(start, 0);
+        let (mut data, mut halves) = (Vec::with_capacity(input.len()), Halves::default());
+        for (i, bytes) in integers.iter().enumerate() {
+            let kind = halves.push(code(bytes), &mut data);
+            if let Some(control) = out.get_mut(i / 4) {
+                *control |= kind << (2 * (i % 4));
+            }
         }
-        if !coding.halves {
-            data.extend(code.to_le_bytes().iter().take(bytes.into()));
+        data.extend(halves.last);
+        out.append(&mut data);
+        return Ok(());
+    }
+    // A code has at most one byte more than its integer, and four bytes are written each time.
+    out.resize(start + integers.len() * (N + 1).min(4) + 4, 0);
+    let (controls, data) = out.split_at_mut(start);
+    let mut at = 0;
+    for (control, four) in controls.iter_mut().zip(integers.chunks(4)) {
+        for (i, bytes) in four.iter().enumerate() {
+            let code = code(bytes);
+            let more = u8::from(code > 0xff) + u8::from(code > 0xffff) + u8::from(code > 0xff_ffff);
+            if let Some(place) = data.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<4>) {
+                *place = code.to_le_bytes();
+            }
+            *control |= more << (2 * i);
+            at += usize::from(more) + 1;
         }
     }
-    data.extend(halves.last);
-    out.append(&mut data);
+    out.truncate(start + at);
     Ok(())
 }
 

@@ -1,14 +1,11 @@
 //! The encoders that we use: zlib-rs for deflate, and our own for LZ4. These are private to their crate, so their files are
 //! compiled here a second time.
 
-use sciformats_core::FaultKind;
+use sciformats_core::{FaultKind, lz};
 
 use super::Ours;
 use super::peers::{C_LZ4, C_LZ4HC, Encode, LIBDEFLATE, LZ4_FLEX, zlib_rs};
 
-#[allow(dead_code)]
-#[path = "../../../../crates/cframe/src/codec/lz.rs"]
-mod lz;
 #[allow(dead_code)]
 #[path = "../../../../crates/cframe/src/codec/lz4.rs"]
 mod lz4;

@@ -11,7 +11,6 @@ pub(crate) mod blosclz;
 pub(crate) mod bytedelta;
 pub(crate) mod cells;
 pub(crate) mod delta;
-pub(crate) mod lz;
 pub(crate) mod lz4;
 pub(crate) mod lz4hc;
 pub(crate) mod lz4mid;
@@ -24,6 +23,7 @@ pub(crate) mod zlib;
 pub(crate) mod zstd;
 
 use sciformats_core::FaultKind;
+pub(crate) use sciformats_core::lz;
 
 /// The result of decoding, which is an error in the payload or nothing.
 pub(crate) type Outcome = Result<(), FaultKind>;

@@ -31,15 +31,22 @@ fn plain(input: &[u8], size: usize, elements: usize) -> Result<Vec<u8>, Fault> {
     if !elements.is_multiple_of(8) {
         return Err(Fault::new("block size", FaultKind::Undefined { found: elements as u64 }));
     }
-    let mut out = Vec::with_capacity(input.len());
-    let mut rest = input;
-    while rest.len() / size >= 8 {
-        let n = elements.min(rest.len() / size / 8 * 8);
-        let (block, after) = rest.split_at_checked(n * size).ok_or_else(|| super::truncated("block"))?;
-        transpose(block, size, &mut out);
-        rest = after;
+    let mut out = vec![0; input.len()];
+    let mut planes = Vec::new();
+    let mut done = 0;
+    while (input.len() - done) / size >= 8 {
+        let n = elements.min((input.len() - done) / size / 8 * 8);
+        let end = done + n * size;
+        let (Some(block), Some(to)) =
+            (input.get(done..end).filter(|block| !block.is_empty()), out.get_mut(done..end))
+        else {
+            return Err(super::truncated("block"));
+        };
+        gather(block, size, &mut planes, to);
+        done = end;
     }
-    out.extend_from_slice(rest);
+    let (Some(tail), Some(to)) = (input.get(done..), out.get_mut(done..)) else { return Ok(out) };
+    to.copy_from_slice(tail);
     Ok(out)
 }
 
@@ -51,12 +58,19 @@ fn compressed(
     codec: usize,
 ) -> Result<Vec<u8>, Fault> {
     let mut out = Vec::new();
+    let (mut block, mut planes) = (Vec::new(), Vec::new());
     let mut rest = input;
     while (total - out.len()) / size >= 8 {
         let n = elements.min((total - out.len()) / size / 8 * 8);
         let (after, data) = front(rest, framed::block)?;
-        let block = decompress(codec, data, n * size)?;
-        transpose(&block, size, &mut out);
+        block = decompress(codec, block, data, n * size)?;
+        let start = out.len();
+        if start == 0 {
+            // The first block could be decoded, so that the others are likely to be there too.
+            out.reserve(total);
+        }
+        out.resize(start + block.len(), 0);
+        gather(&block, size, &mut planes, out.get_mut(start..).unwrap_or_default());
         rest = after;
     }
     let tail = rest.get(..total - out.len()).ok_or_else(|| super::truncated("last elements"))?;
@@ -64,47 +78,81 @@ fn compressed(
     Ok(out)
 }
 
-fn decompress(codec: usize, data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
+/// Decodes a block to `len` bytes in the memory of `out`.
+fn decompress(codec: usize, out: Vec<u8>, data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
     match codec {
         #[cfg(feature = "lz4")]
-        2 => super::lz4::decode_block(data, len),
+        2 => super::lz4::decode_block(out, data, len),
         #[cfg(any(feature = "zstd", feature = "ruzstd"))]
-        3 => super::zstd::decode(Vec::new(), data, (len, len))
+        3 => super::zstd::decode(out, data, (len, len))
             .and_then(|out| if out.len() == len { Ok(out) } else { Err(super::truncated("block")) }),
         found => {
-            let _ = (data, len);
+            let _ = (out, data, len);
             Err(Fault::new("compression", FaultKind::Undefined { found: found as u64 }))
         }
     }
 }
 
-/// Reassembles the bits of a block of elements, whose number is a multiple of 8.
-fn transpose(block: &[u8], size: usize, out: &mut Vec<u8>) {
-    let row = block.len() / size / 8; // bytes that hold one bit of every element
-    let start = out.len();
-    out.resize(start + block.len(), 0);
-    let (_, elements) = out.split_at_mut(start);
-    if row == 0 {
-        return;
+/// Reassembles the bits of a block of elements, whose number is a multiple of 8. `out` is as long as the block.
+fn gather(block: &[u8], size: usize, planes: &mut Vec<u8>, out: &mut [u8]) {
+    // Where it is compiled anyway, the kernels of Blosc2 use the vectors of the processor.
+    #[cfg(feature = "blosc2")]
+    {
+        let _ = planes;
+        cframe::shuffle::bitunshuffle(block, size, out);
     }
-    for (byte, rows) in block.chunks_exact(row * 8).enumerate() {
-        for group in 0..row {
-            // One byte of each of eight rows gives one byte of eight elements.
-            let mut bits = [0u8; 8];
-            for (bit, row) in bits.iter_mut().zip(rows.chunks_exact(row)) {
-                *bit = row.get(group).copied().unwrap_or(0); // a bound: a row always has this byte
-            }
-            let columns = transpose8(u64::from_le_bytes(bits)).to_le_bytes();
-            for (element, value) in columns.into_iter().enumerate() {
-                if let Some(slot) = elements.get_mut((group * 8 + element) * size + byte) {
-                    *slot = value;
-                }
-            }
+    #[cfg(not(feature = "blosc2"))]
+    in_words::gather(block, size, planes, out);
+}
+
+/// Rearranges the bits of a block of elements by their position in the element. The number of elements is a multiple of
+/// 8, and `out` is as long as the block.
+fn spread(block: &[u8], size: usize, planes: &mut Vec<u8>, out: &mut [u8]) {
+    #[cfg(feature = "blosc2")]
+    {
+        let _ = planes;
+        cframe::shuffle::bitshuffle(block, size, out);
+    }
+    #[cfg(not(feature = "blosc2"))]
+    in_words::spread(block, size, planes, out);
+}
+
+/// The same with words of 64 bits. Eight rows of bits are shuffled to words, in each of which a matrix of bits is transposed; this
+/// makes planes of bytes, which are those of the shuffle filter.
+#[cfg(any(test, not(feature = "blosc2")))]
+mod in_words {
+    use super::super::shuffle;
+
+    pub(super) fn gather(block: &[u8], size: usize, planes: &mut Vec<u8>, out: &mut [u8]) {
+        let plane = block.len() / size;
+        planes.resize(block.len(), 0);
+        for (rows, plane) in block.chunks_exact(plane).zip(planes.chunks_exact_mut(plane)) {
+            shuffle::decode_to(8, rows, plane);
+            transpose(plane);
+        }
+        shuffle::decode_to(size, planes, out);
+    }
+
+    pub(super) fn spread(block: &[u8], size: usize, planes: &mut Vec<u8>, out: &mut [u8]) {
+        let plane = block.len() / size;
+        planes.resize(block.len(), 0);
+        shuffle::encode_to(size, block, planes);
+        for (plane, rows) in planes.chunks_exact_mut(plane).zip(out.chunks_exact_mut(plane)) {
+            transpose(plane);
+            shuffle::encode_to(8, plane, rows);
+        }
+    }
+
+    /// Transposes the matrix of bits in each word.
+    fn transpose(plane: &mut [u8]) {
+        for word in plane.as_chunks_mut::<8>().0 {
+            *word = super::transpose8(u64::from_le_bytes(*word)).to_le_bytes();
         }
     }
 }
 
 /// Transposes a matrix of 8 x 8 bits, with one row per byte.
+#[cfg(any(test, not(feature = "blosc2")))]
 fn transpose8(mut x: u64) -> u64 {
     for (shift, mask) in
         [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)]
@@ -134,12 +182,16 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
     }
     let whole = input.len() / size / 8 * 8 * size;
     let (blocks, tail) = input.split_at(whole);
+    let (mut planes, mut shuffled) = (Vec::new(), Vec::new());
     for part in blocks.chunks(block) {
-        let shuffled = spread(part, size);
         if value(4) == 0 {
-            out.extend(shuffled);
+            let start = out.len();
+            out.resize(start + part.len(), 0);
+            spread(part, size, &mut planes, out.get_mut(start..).unwrap_or_default());
             continue;
         }
+        shuffled.resize(part.len(), 0);
+        spread(part, size, &mut planes, &mut shuffled);
         let encoded = compress(values, &shuffled)?;
         out.extend(super::length("block", encoded.len())?.to_be_bytes());
         out.extend(encoded);
@@ -160,31 +212,6 @@ fn compress(values: &[u32], data: &[u8]) -> Result<Vec<u8>, Fault> {
             Err(Fault::new("compression", FaultKind::Undefined { found }))
         }
     }
-}
-
-/// Rearranges the bits of a block of elements by their position in the element. The number of elements is a multiple of
-/// 8.
-fn spread(block: &[u8], size: usize) -> Vec<u8> {
-    let row = block.len() / size / 8; // bytes that hold one bit of every element
-    let mut out = vec![0; block.len()];
-    if row == 0 {
-        return out;
-    }
-    for (group, elements) in block.chunks_exact(size * 8).enumerate() {
-        for (byte, rows) in out.chunks_exact_mut(row * 8).enumerate() {
-            let mut column = [0u8; 8];
-            for (to, element) in column.iter_mut().zip(elements.chunks_exact(size)) {
-                *to = element.get(byte).copied().unwrap_or(0); // a bound: an element always has this byte
-            }
-            let bits = transpose8(u64::from_le_bytes(column)).to_le_bytes();
-            for (row, value) in rows.chunks_exact_mut(row).zip(bits) {
-                if let Some(slot) = row.get_mut(group) {
-                    *slot = value;
-                }
-            }
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -208,5 +235,24 @@ mod tests {
         let decoded = decode(&[0, 4, 2, 0, 0], &stored, 100).unwrap();
         assert_eq!(decoded[..32], elements);
         assert_eq!(decoded[32..], [1, 2, 3]);
+    }
+
+    #[test]
+    fn words_and_vectors_do_the_same() {
+        for (size, elements) in
+            [(1, 8), (2, 4096), (3, 40), (4, 2048), (4, 8), (8, 1024), (12, 72), (16, 512)]
+        {
+            let block: Vec<u8> = (0..size * elements).map(|i| (i * 7 + i / 251) as u8).collect();
+            let (mut rows, mut words, mut back) =
+                (vec![0; block.len()], vec![0; block.len()], vec![0; block.len()]);
+            spread(&block, size, &mut Vec::new(), &mut rows);
+            in_words::spread(&block, size, &mut vec![7; 9], &mut words);
+            assert_eq!(rows, words, "{elements} elements of {size} bytes");
+            gather(&rows, size, &mut Vec::new(), &mut back);
+            assert_eq!(back, block);
+            back.fill(0);
+            in_words::gather(&rows, size, &mut vec![7; 9], &mut back);
+            assert_eq!(back, block, "{elements} elements of {size} bytes");
+        }
     }
 }

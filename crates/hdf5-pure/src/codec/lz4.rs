@@ -29,9 +29,9 @@ pub(crate) fn decode(mut out: Vec<u8>, input: &[u8], max: usize) -> Result<Vec<u
     Ok(out)
 }
 
-/// Decodes a block without a frame, which must unfold to exactly `len` bytes.
-pub(crate) fn decode_block(data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
-    let mut out = Vec::new();
+/// Decodes a block without a frame, which must unfold to exactly `len` bytes, into the memory of `out`.
+pub(crate) fn decode_block(mut out: Vec<u8>, data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
+    out.clear();
     append_block(data, len, &mut out)?;
     Ok(out)
 }
@@ -41,10 +41,10 @@ fn append_block(data: &[u8], len: usize, out: &mut Vec<u8>) -> Result<(), Fault>
     let start = out.len();
     out.resize(bound::sum(start, len), 0);
     let (_, block) = out.split_at_mut(start);
-    match lz4_flex::block::decompress_into(data, block) {
-        Ok(written) if written == len => Ok(()),
-        Ok(_) => Err(super::truncated("block")),
-        Err(_) => Err(Fault::new("block", FaultKind::Rule("cannot be decoded"))),
+    match sciformats_core::lz4::decode(data, block) {
+        Some(written) if written == len => Ok(()),
+        Some(_) => Err(super::truncated("block")),
+        None => Err(Fault::new("block", FaultKind::Rule("cannot be decoded"))),
     }
 }
 

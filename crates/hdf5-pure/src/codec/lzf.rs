@@ -7,52 +7,45 @@
 //! | 224–255 | a byte that adds to the length, then the lower byte of the distance |
 
 use super::bits::low_byte;
+use sciformats_core::lz::{self, Output};
 use sciformats_core::{Fault, FaultKind};
 
 /// Decodes at most `max` bytes. This does not use nom, because parsing each code with its combinators takes 1.4 times as many
 /// instructions for runs and copies of 2 to 14 bytes.
 pub(crate) fn decode(input: &[u8], expected: usize, max: usize) -> Result<Vec<u8>, Fault> {
-    let mut out = Vec::with_capacity(expected.min(max));
-    let mut rest = input;
-    while let Some((&control, after)) = rest.split_first() {
+    let mut out = Output::new(expected, max);
+    let mut next = 0;
+    while let Some(&control) = input.get(next) {
         let control = usize::from(control);
+        next += 1;
         if control < 32 {
-            let (literals, after) =
-                after.split_at_checked(control + 1).ok_or_else(|| super::truncated("literal run"))?;
-            out.extend_from_slice(literals);
-            rest = after;
-        } else {
-            rest = copy(control, after, &mut out)?;
+            let len = control + 1;
+            if !out.reserve(len) {
+                return Err(super::too_long(max));
+            }
+            out.literals(input, next, len).ok_or_else(|| super::truncated("literal run"))?;
+            next += len;
+            continue;
         }
-        if out.len() > max {
+        let byte = |at: usize| {
+            input.get(at).map(|&byte| usize::from(byte)).ok_or_else(|| super::truncated("back reference"))
+        };
+        let mut len = (control >> 5) + 2;
+        if len == 9 {
+            len += byte(next)?;
+            next += 1;
+        }
+        let distance = ((control & 31) << 8 | byte(next)?) + 1;
+        next += 1;
+        if !out.reserve(len) {
             return Err(super::too_long(max));
         }
+        out.repeat(distance, len).ok_or_else(|| {
+            let kind = FaultKind::OutOfBounds { found: distance as u64, end: out.len() as u64 + 1 };
+            Fault::new("back reference", kind)
+        })?;
     }
-    Ok(out)
-}
-
-fn copy<'a>(control: usize, rest: &'a [u8], out: &mut Vec<u8>) -> Result<&'a [u8], Fault> {
-    let next = |rest: &'a [u8]| rest.split_first().ok_or_else(|| super::truncated("back reference"));
-    let (mut len, mut rest) = (control >> 5, rest);
-    if len == 7 {
-        let (&more, after) = next(rest)?;
-        (len, rest) = (len + usize::from(more), after);
-    }
-    let (&low, rest) = next(rest)?;
-    let distance = ((control & 31) << 8 | usize::from(low)) + 1;
-    let from = out.len().checked_sub(distance).ok_or_else(|| {
-        let kind = FaultKind::OutOfBounds { found: distance as u64, end: out.len() as u64 + 1 };
-        Fault::new("back reference", kind)
-    })?;
-    let len = len + 2;
-    if distance >= len {
-        out.extend_from_within(from..from + len);
-    } else {
-        for at in from..from + len {
-            out.extend(out.get(at).copied());
-        }
-    }
-    Ok(rest)
+    Ok(out.into_bytes())
 }
 
 const HASH_BITS: u32 = 14;
@@ -60,38 +53,36 @@ const MAX_DISTANCE: usize = 8192;
 const MAX_LENGTH: usize = 264;
 const MAX_LITERALS: usize = 32;
 
-/// Encodes. A copy always refers to the latest position at which the next three bytes occurred.
+/// Encodes. A copy always refers to the latest known position at which the next three bytes occurred.
 pub(crate) fn encode(input: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(input.len());
     let mut seen = vec![0u32; 1 << HASH_BITS]; // the position plus one
     let mut literals = 0; // the start of the literals that are not written yet
-    let mut at = 0;
-    while let Some(&[a, b, c]) = input.get(at..).and_then(<[u8]>::first_chunk::<3>) {
-        let word = u32::from_le_bytes([a, b, c, 0]);
+    let (mut at, mut misses) = (0, 0);
+    while let Some(four) = input.get(at..).and_then(<[u8]>::first_chunk::<4>) {
+        let word = u32::from_le_bytes(*four) << 8;
         let hash = word.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS);
         let slot = seen.get_mut(hash as usize);
         let here = u32::try_from(at + 1).unwrap_or(0); // a bound: later positions are not recorded
         let before = slot.map_or(0, |slot| std::mem::replace(slot, here));
-        let from = (before as usize).checked_sub(1);
-        let len = from.filter(|&from| at - from <= MAX_DISTANCE).map_or(0, |from| common(input, from, at));
-        match from {
-            Some(from) if len >= 3 => {
-                put_literals(&mut out, input.get(literals..at).unwrap_or_default());
-                put_copy(&mut out, at - from - 1, len - 2);
-                at += len;
-                literals = at;
-            }
-            _ => at += 1,
-        }
+        let found = (before as usize)
+            .checked_sub(1)
+            .filter(|&from| at - from <= MAX_DISTANCE && lz::word(input, from) << 8 == word);
+        let Some(from) = found else {
+            // Where nothing is found for long, not every position is tried.
+            misses += 1;
+            at += 1 + (misses >> 6);
+            continue;
+        };
+        misses = 0;
+        let len = lz::common(input, from, at, input.len().min(at + MAX_LENGTH));
+        put_literals(&mut out, input.get(literals..at).unwrap_or_default());
+        put_copy(&mut out, at - from - 1, len - 2);
+        at += len;
+        literals = at;
     }
     put_literals(&mut out, input.get(literals..).unwrap_or_default());
     out
-}
-
-/// Returns the number of equal bytes from the positions `from` and `at` on.
-fn common(input: &[u8], from: usize, at: usize) -> usize {
-    let pairs = input.iter().skip(from).zip(input.iter().skip(at));
-    pairs.take(MAX_LENGTH).take_while(|(a, b)| a == b).count()
 }
 
 fn put_literals(out: &mut Vec<u8>, literals: &[u8]) {

@@ -53,9 +53,13 @@ pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>
         .ok_or_else(|| super::too_long(max))?;
     let mut out = vec![0; total];
     let mut bits = Bits::new(input);
-    for element in out.chunks_exact_mut(node.size()) {
-        unpack(&node, &mut bits, element)?;
-    }
+    match node {
+        Node::Atomic(atomic @ Atomic { size: 1, .. }) => numbers::<1>(&mut bits, &mut out, atomic),
+        Node::Atomic(atomic @ Atomic { size: 2, .. }) => numbers::<2>(&mut bits, &mut out, atomic),
+        Node::Atomic(atomic @ Atomic { size: 4, .. }) => numbers::<4>(&mut bits, &mut out, atomic),
+        Node::Atomic(atomic @ Atomic { size: 8, .. }) => numbers::<8>(&mut bits, &mut out, atomic),
+        node => out.chunks_exact_mut(node.size()).try_for_each(|element| unpack(&node, &mut bits, element)),
+    }?;
     Ok(out)
 }
 
@@ -127,6 +131,18 @@ fn unpack(node: &Node, bits: &mut Bits<'_>, out: &mut [u8]) -> Result<(), Fault>
     }
 }
 
+/// Decodes numbers of `N` bytes, at most 8.
+fn numbers<const N: usize>(bits: &mut Bits<'_>, out: &mut [u8], atomic: Atomic) -> Result<(), Fault> {
+    for number in out.as_chunks_mut::<N>().0 {
+        let little = (bits.take_wide(atomic.precision)? << atomic.offset).to_le_bytes();
+        number.iter_mut().zip(little).for_each(|(to, from)| *to = from);
+        if atomic.big {
+            number.reverse();
+        }
+    }
+    Ok(())
+}
+
 /// Decodes a number, whose bits come from its highest byte down.
 fn number(bits: &mut Bits<'_>, out: &mut [u8], atomic: Atomic) -> Result<(), Fault> {
     let Atomic { size, big, precision, offset } = atomic;
@@ -153,8 +169,14 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
     }
     let mut rest = values.get(3..).unwrap_or_default();
     let node = parse(&mut rest, 0)?;
-    let mut bits = BitWriter::default();
-    input.chunks_exact(node.size()).for_each(|element| pack(&node, &mut bits, element));
+    let mut bits = BitWriter::with_capacity(input.len());
+    match node {
+        Node::Atomic(atomic @ Atomic { size: 1, .. }) => put_numbers::<1>(&mut bits, input, atomic),
+        Node::Atomic(atomic @ Atomic { size: 2, .. }) => put_numbers::<2>(&mut bits, input, atomic),
+        Node::Atomic(atomic @ Atomic { size: 4, .. }) => put_numbers::<4>(&mut bits, input, atomic),
+        Node::Atomic(atomic @ Atomic { size: 8, .. }) => put_numbers::<8>(&mut bits, input, atomic),
+        node => input.chunks_exact(node.size()).for_each(|element| pack(&node, &mut bits, element)),
+    }
     Ok(bits.finish_open())
 }
 
@@ -168,6 +190,18 @@ fn pack(node: &Node, bits: &mut BitWriter, element: &[u8]) {
             }
         }),
         Node::Bytes { .. } => element.iter().for_each(|&byte| bits.put(byte.into(), 8)),
+    }
+}
+
+/// Encodes numbers of `N` bytes, at most 8.
+fn put_numbers<const N: usize>(bits: &mut BitWriter, input: &[u8], atomic: Atomic) {
+    for number in input.as_chunks::<N>().0 {
+        let mut little = [0; 8];
+        little.iter_mut().zip(number).for_each(|(to, from)| *to = *from);
+        let value = u64::from_le_bytes(little);
+        // A number in the other byte order has its lowest byte last.
+        let value = if atomic.big { value.swap_bytes() >> (64 - 8 * N) } else { value };
+        bits.put_wide(value >> atomic.offset, atomic.precision);
     }
 }
 
@@ -189,7 +223,34 @@ fn put_number(bits: &mut BitWriter, element: &[u8], atomic: Atomic) {
 
 #[cfg(test)]
 mod tests {
-    use super::decode;
+    use super::{Atomic, Bits, decode, encode, number};
+
+    #[test]
+    fn whole_numbers_are_those_of_single_bytes() {
+        let input: Vec<u8> = (0..240u32).map(|i| (i * 37 % 251) as u8).collect();
+        for size in [1u32, 2, 4, 8] {
+            for (big, precision, offset) in [
+                (0, 1, 0),
+                (0, 8 * size, 0),
+                (1, 8 * size, 0),
+                (1, 5, 3),
+                (0, 8 * size - 3, 2),
+                (1, 8 * size - 3, 2),
+            ] {
+                let values = [8, 0, 240 / size, 1, size, big, precision, offset];
+                let packed = encode(&values, &input).unwrap();
+                let (mut bits, mut wanted) = (Bits::new(&packed), vec![0; 240]);
+                let atomic = Atomic { size: size as usize, big: big == 1, precision, offset };
+                wanted.chunks_mut(size as usize).for_each(|one| number(&mut bits, one, atomic).unwrap());
+                assert_eq!(decode(&values, &packed, 240).unwrap(), wanted, "{values:?}");
+                if precision == 8 * size {
+                    assert_eq!(wanted, input);
+                }
+                // What was encoded of it is the same again.
+                assert_eq!(encode(&values, &wanted).unwrap(), packed, "{values:?}");
+            }
+        }
+    }
 
     #[test]
     fn twelve_bits_of_two_bytes() {

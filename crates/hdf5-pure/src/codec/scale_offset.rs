@@ -74,16 +74,26 @@ pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>
     if bits == full {
         out.extend_from_slice(packed.get(..total).ok_or_else(|| super::truncated("packed values"))?);
     } else {
-        let mut reader = Bits::new(packed);
-        let marker = (bits > 0).then(|| (1u64 << bits) - 1);
-        for _ in 0..elements {
-            let value = reader.take_wide(bits)?;
-            let bytes = match parameters.fill.filter(|_| Some(value) == marker) {
-                Some(fill) => fill,
-                None => restore(&parameters, value, minimum),
-            };
-            out.extend(bytes.to_le_bytes().iter().take(size));
-        }
+        out.resize(total, 0);
+        let coding = Coding { bits, fill: parameters.fill };
+        match (parameters.float_scale, size) {
+            (None, 1) => coding.restore(packed, &mut out, |value| low::<1>(value.wrapping_add(minimum))),
+            (None, 2) => coding.restore(packed, &mut out, |value| low::<2>(value.wrapping_add(minimum))),
+            (None, 4) => coding.restore(packed, &mut out, |value| low::<4>(value.wrapping_add(minimum))),
+            (None, _) => coding.restore(packed, &mut out, |value| low::<8>(value.wrapping_add(minimum))),
+            (Some(scale), 4) => {
+                let (power, minimum) = (10f32.powi(scale), f32::from_bits(low_word(minimum)));
+                #[allow(clippy::cast_precision_loss)]
+                let number = |value: u64| value.cast_signed() as f32 / power + minimum;
+                coding.restore(packed, &mut out, |value| number(value).to_le_bytes())
+            }
+            (Some(scale), _) => {
+                let (power, minimum) = (10f64.powi(scale), f64::from_bits(minimum));
+                #[allow(clippy::cast_precision_loss)]
+                let number = |value: u64| value.cast_signed() as f64 / power + minimum;
+                coding.restore(packed, &mut out, |value| number(value).to_le_bytes())
+            }
+        }?;
     }
     if parameters.big {
         out.chunks_exact_mut(size).for_each(<[u8]>::reverse);
@@ -91,21 +101,39 @@ pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>
     Ok(out)
 }
 
-fn restore(parameters: &Parameters, value: u64, minimum: u64) -> u64 {
-    match parameters.float_scale {
-        None => value.wrapping_add(minimum),
-        Some(scale) if parameters.size == 4 => {
-            let minimum = f32::from_bits(low_word(minimum));
-            #[allow(clippy::cast_precision_loss)]
-            let value = value.cast_signed() as f32 / 10f32.powi(scale) + minimum;
-            value.to_bits().into()
+/// What packed values are.
+struct Coding {
+    bits: u32,
+    fill: Option<u64>,
+}
+
+impl Coding {
+    /// Restores elements of `N` bytes from packed values.
+    fn restore<const N: usize>(
+        &self,
+        packed: &[u8],
+        out: &mut [u8],
+        number: impl Fn(u64) -> [u8; N],
+    ) -> Result<(), Fault> {
+        let mut reader = Bits::new(packed);
+        // The largest value stands for the fill value. Values of no bits are the minimum.
+        let fill = self.fill.filter(|_| self.bits > 0).map(|fill| ((1u64 << self.bits) - 1, low(fill)));
+        for element in out.as_chunks_mut::<N>().0 {
+            let value = reader.take_wide(self.bits)?;
+            *element = match fill {
+                Some((marker, fill)) if value == marker => fill,
+                _ => number(value),
+            };
         }
-        Some(scale) => {
-            #[allow(clippy::cast_precision_loss)]
-            let value = value.cast_signed() as f64 / 10f64.powi(scale) + f64::from_bits(minimum);
-            value.to_bits()
-        }
+        Ok(())
     }
+}
+
+/// Returns the lowest bytes.
+fn low<const N: usize>(value: u64) -> [u8; N] {
+    let mut bytes = [0; N];
+    bytes.iter_mut().zip(value.to_le_bytes()).for_each(|(to, from)| *to = from);
+    bytes
 }
 
 /// Encodes a chunk. Returns `None` if its values need all of their bits, or a value is NaN.
@@ -136,7 +164,7 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fa
     out.push(8);
     out.extend(minimum.to_le_bytes());
     out.extend([0; 8]);
-    let mut writer = BitWriter::default();
+    let mut writer = BitWriter::with_capacity(input.len());
     let marker = (1u64 << bits) - 1;
     values.into_iter().for_each(|value| writer.put_wide(value.unwrap_or(marker), bits));
     out.extend(writer.finish_open());

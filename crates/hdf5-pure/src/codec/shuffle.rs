@@ -166,16 +166,24 @@ fn any(planes: &[u8], n: usize, size: usize, out: &mut [u8]) {
 /// Rearranges bytes so that the first bytes of all elements come first, then their second bytes. Bytes after the last
 /// whole element stay as they are.
 pub(crate) fn encode(size: usize, input: &[u8]) -> Vec<u8> {
+    let mut out = vec![0; input.len()];
+    encode_to(size, input, &mut out);
+    out
+}
+
+/// As [`encode`], to a place that is as long as the input.
+pub(crate) fn encode_to(size: usize, input: &[u8], out: &mut [u8]) {
     let n = input.len().checked_div(size).unwrap_or_default();
     if size <= 1 || n <= 1 {
-        return input.to_vec();
+        out.copy_from_slice(input);
+        return;
     }
     let (elements, tail) = input.split_at(n * size);
-    let mut out = vec![0; elements.len()];
+    let (out, rest) = out.split_at_mut(elements.len());
     match size {
-        2 => spread::<2>(elements, n, &mut out),
-        4 => spread::<4>(elements, n, &mut out),
-        8 => spread::<8>(elements, n, &mut out),
+        2 => spread::<2>(elements, n, out),
+        4 => spread::<4>(elements, n, out),
+        8 => spread::<8>(elements, n, out),
         _ => {
             for (byte, plane) in out.chunks_exact_mut(n).enumerate() {
                 let column = elements.iter().skip(byte).step_by(size);
@@ -183,8 +191,7 @@ pub(crate) fn encode(size: usize, input: &[u8]) -> Vec<u8> {
             }
         }
     }
-    out.extend_from_slice(tail);
-    out
+    rest.copy_from_slice(tail);
 }
 
 /// Does the same with a width that the compiler knows, in blocks that fit into the cache.

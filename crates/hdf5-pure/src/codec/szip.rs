@@ -85,62 +85,80 @@ pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>
     if len > max {
         return Err(super::too_long(max));
     }
-    let samples = coder.decode(stream, len / sample, line)?;
-    Ok(arrange(&samples, sample, planes, big, len))
-}
-
-/// Returns the bytes of the samples.
-fn arrange(samples: &[u32], sample: usize, planes: usize, big: bool, len: usize) -> Vec<u8> {
     let mut out = vec![0; len];
     if planes > 1 {
-        let n = (len / planes).max(1);
-        for (plane, part) in samples.chunks(n).enumerate() {
-            for (element, &value) in part.iter().enumerate() {
-                if let Some(slot) = out.get_mut(element * planes + plane) {
+        let elements = (len / planes).max(1);
+        let mut at = 0;
+        coder.decode(stream, len / sample, line, |samples| {
+            for (number, &value) in (at..).zip(samples) {
+                if let Some(slot) = out.get_mut(number % elements * planes + number / elements) {
                     *slot = low_byte(value.into());
                 }
             }
-        }
-        return out;
+            at += samples.len();
+        })?;
+        return Ok(out);
     }
-    for (bytes, value) in out.chunks_exact_mut(sample).zip(samples) {
-        let little = value.to_le_bytes();
-        bytes.iter_mut().zip(little).for_each(|(to, from)| *to = from);
-        if big {
-            bytes.reverse();
+    let mut rest = out.as_mut_slice();
+    coder.decode(stream, len / sample, line, |samples| {
+        let bytes = samples.len() * sample;
+        let (line, after) = std::mem::take(&mut rest).split_at_mut_checked(bytes).unwrap_or_default();
+        rest = after;
+        match (sample, big) {
+            (1, _) => line.iter_mut().zip(samples).for_each(|(to, &value)| *to = low_byte(value.into())),
+            (2, false) => put(line, samples, |value| low_half(value).to_le_bytes()),
+            (2, true) => put(line, samples, |value| low_half(value).to_be_bytes()),
+            (_, false) => put(line, samples, u32::to_le_bytes),
+            (_, true) => put(line, samples, u32::to_be_bytes),
         }
-    }
-    out
+    })?;
+    Ok(out)
+}
+
+/// Puts samples into their places.
+fn put<const SIZE: usize>(line: &mut [u8], samples: &[u32], bytes: impl Fn(u32) -> [u8; SIZE]) {
+    let (places, _) = line.as_chunks_mut::<SIZE>();
+    places.iter_mut().zip(samples).for_each(|(to, &value)| *to = bytes(value));
+}
+
+fn low_half(value: u32) -> u16 {
+    let [low, high, ..] = value.to_le_bytes();
+    u16::from_le_bytes([low, high])
 }
 
 impl Coder {
-    /// Decodes `wanted` samples. In the stream, scan lines of `line` samples are padded to whole blocks.
-    fn decode(&self, stream: &[u8], wanted: usize, line: usize) -> Result<Vec<u32>, Fault> {
+    /// Decodes `wanted` samples, and hands them over line by line. In the stream, scan lines of `line` samples are padded to whole
+    /// blocks.
+    fn decode(
+        &self,
+        stream: &[u8],
+        wanted: usize,
+        line: usize,
+        mut hand_over: impl FnMut(&[u32]),
+    ) -> Result<(), Fault> {
         let mut bits = Bits::new(stream);
-        let mut out = Vec::with_capacity(wanted);
         let padded = self.interval * self.block;
         let mut interval = Vec::with_capacity(padded);
-        while out.len() < wanted {
+        let mut done = 0;
+        while done < wanted {
             interval.clear();
             // Without padding the last interval may end early. With padding every line is whole.
-            let whole = if line == padded { padded.min(wanted - out.len()) } else { padded };
+            let whole = if line == padded { padded.min(wanted - done) } else { padded };
             self.interval(&mut bits, whole.div_ceil(self.block), &mut interval)?;
             if self.predict {
                 self.unmap(&mut interval);
             }
-            let keep = line.min(wanted - out.len());
-            out.extend(interval.iter().take(keep));
+            // An interval has at least as many values as were asked for.
+            let keep = line.min(wanted - done);
+            hand_over(interval.get(..keep).unwrap_or_default());
+            done += keep;
         }
-        Ok(out)
+        Ok(())
     }
 
     /// Decodes the coded values of an interval of `blocks` blocks.
     fn interval(&self, bits: &mut Bits<'_>, blocks: usize, out: &mut Vec<u32>) -> Result<(), Fault> {
-        let id_len = match self.bits {
-            0..=8 => 3,
-            9..=16 => 4,
-            _ => 5,
-        };
+        let id_len = self.id_len();
         let raw = (1u64 << id_len) - 1;
         let mut number = 0;
         while number < blocks {
@@ -221,44 +239,85 @@ impl Coder {
             out.push(self.sample(bits)?);
         }
         let start = out.len();
-        while out.len() < end {
-            out.push(bits.zeros()?.checked_shl(k).unwrap_or(0)); // a bound: bits beyond the word are dropped
+        out.resize(end, 0);
+        let values = out.get_mut(start..).unwrap_or_default();
+        for value in values.iter_mut() {
+            *value = bits.zeros()?.checked_shl(k).unwrap_or(0); // a bound: bits beyond the word are dropped
         }
-        if k > 0 {
-            for value in out.iter_mut().skip(start) {
-                *value |= low_word(bits.take(k)?);
-            }
+        if k == 0 {
+            return Ok(());
         }
-        Ok(())
+        // The low bits of several values at once, as many as can be taken.
+        match k {
+            1..=14 => low_bits::<4>(bits, k, values),
+            _ => low_bits::<1>(bits, k, values),
+        }
     }
 
     /// Turns mapped differences into samples. The first value is the reference.
     fn unmap(&self, values: &mut [u32]) {
-        let max = (1i64 << self.bits) - 1;
+        let max = low_word((1u64 << self.bits) - 1);
         let mut values = values.iter_mut();
         let Some(first) = values.next() else { return };
-        let mut x = i64::from(*first);
+        let mut x = (*first).min(max);
         for value in values {
-            let d = i64::from(*value);
+            let d = *value;
             let room = x.min(max - x);
-            x = match d {
-                _ if d > 2 * room && room == x => d,
-                _ if d > 2 * room => max - d,
-                _ if d % 2 == 0 => x + d / 2,
-                _ => x - (d + 1) / 2,
+            x = if d <= 2 * room {
+                // Even numbers are steps up, and odd ones are steps down.
+                x.wrapping_add(d >> 1 ^ (d & 1).wrapping_neg())
+            } else if room == x {
+                d.min(max)
+            } else {
+                max.saturating_sub(d) // a bound: no sample is below 0
             };
-            x = x.clamp(0, max);
-            *value = low_word(x.cast_unsigned());
+            *value = x;
         }
     }
+}
+
+/// Adds `k` low bits to values. `AT_ONCE` times `k` is at most 56.
+fn low_bits<const AT_ONCE: usize>(bits: &mut Bits<'_>, k: u32, values: &mut [u32]) -> Result<(), Fault> {
+    let mask = (1u64 << k) - 1;
+    let (groups, rest) = values.as_chunks_mut::<AT_ONCE>();
+    for group in groups {
+        let mut taken = bits.take(k * AT_ONCE as u32)?;
+        for value in group.iter_mut().rev() {
+            *value |= low_word(taken & mask);
+            taken >>= k;
+        }
+    }
+    for value in rest {
+        *value |= low_word(bits.take(k)?);
+    }
+    Ok(())
 }
 
 /// Encodes a chunk. Returns `None` if that gains nothing.
 pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
     let Parameters { coder, line, sample, planes, big } = Parameters::new(values)?;
-    let samples = samples(input, sample, planes, big);
-    let mut writer = BitWriter::default();
-    samples.chunks(line).for_each(|samples| coder.encode_line(samples, line, &mut writer));
+    let mut writer = BitWriter::with_capacity(input.len());
+    let mut lines = Lines::default();
+    if planes > 1 {
+        let bytes: Vec<u8> =
+            (0..planes).flat_map(|plane| input.iter().skip(plane).step_by(planes)).copied().collect();
+        bytes.chunks(line).for_each(|part| {
+            lines.samples.clear();
+            lines.samples.extend(part.iter().map(|&byte| u32::from(byte)));
+            coder.encode_line(&mut lines, line, &mut writer);
+        });
+    } else {
+        let most = low_word((1u64 << coder.bits) - 1);
+        for part in input.chunks(line * sample) {
+            lines.samples.clear();
+            samples(part, sample, big, &mut lines.samples);
+            // A sample with bits above those that are coded would become another one.
+            if lines.samples.iter().any(|&sample| sample > most) {
+                return Ok(None);
+            }
+            coder.encode_line(&mut lines, line, &mut writer);
+        }
+    }
     let stream = writer.finish();
     if stream.len() + 4 >= input.len() {
         return Ok(None);
@@ -269,24 +328,33 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fa
     Ok(Some(out))
 }
 
-/// Returns the samples of a chunk, which is the inverse of [`arrange`].
-fn samples(input: &[u8], sample: usize, planes: usize, big: bool) -> Vec<u32> {
-    if planes > 1 {
-        return (0..planes)
-            .flat_map(|plane| input.iter().skip(plane).step_by(planes))
-            .map(|&b| b.into())
-            .collect();
+/// The samples of a scan line and their codes, whose memory is used for one line after another.
+#[derive(Default)]
+struct Lines {
+    samples: Vec<u32>,
+    codes: Vec<u32>,
+}
+
+/// Appends the samples of bytes.
+fn samples(bytes: &[u8], sample: usize, big: bool, out: &mut Vec<u32>) {
+    match (sample, big) {
+        (1, _) => out.extend(bytes.iter().map(|&byte| u32::from(byte))),
+        (2, false) => out.extend(bytes.as_chunks().0.iter().map(|two| u32::from(u16::from_le_bytes(*two)))),
+        (2, true) => out.extend(bytes.as_chunks().0.iter().map(|two| u32::from(u16::from_be_bytes(*two)))),
+        (_, false) => out.extend(bytes.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four))),
+        (_, true) => out.extend(bytes.as_chunks().0.iter().map(|four| u32::from_be_bytes(*four))),
     }
-    let byte = |word: u32, &byte: &u8| word << 8 | u32::from(byte);
-    let number = |part: &[u8]| {
-        if big { part.iter().fold(0, byte) } else { part.iter().rev().fold(0, byte) }
-    };
-    input.chunks(sample).map(number).collect()
+    // Bytes that are no whole sample are the lowest ones of another.
+    let rest = bytes.len() % sample;
+    if let Some(rest) = bytes.get(bytes.len() - rest..).filter(|rest| !rest.is_empty()) {
+        let byte = |word: u32, &byte: &u8| word << 8 | u32::from(byte);
+        out.push(if big { rest.iter().fold(0, byte) } else { rest.iter().rev().fold(0, byte) });
+    }
 }
 
 impl Coder {
     /// Encodes a scan line, which is a reference interval.
-    fn encode_line(&self, samples: &[u32], line: usize, bits: &mut BitWriter) {
+    fn encode_line(&self, Lines { samples, codes }: &mut Lines, line: usize, bits: &mut BitWriter) {
         let padded = self.interval * self.block;
         let len = match line == padded {
             // Without padding only the last block is filled up.
@@ -294,21 +362,23 @@ impl Coder {
             false => padded,
         };
         let last = if self.predict || line == padded { samples.last().copied() } else { None };
-        let mut values = samples.to_vec();
-        values.resize(len, last.unwrap_or_default());
-        let reference = values.first().copied().unwrap_or_default();
-        if self.predict {
-            self.map(&mut values);
-        }
-        let blocks: Vec<&[u32]> = values.chunks(self.block).collect();
-        let mut number = 0;
-        while let Some(block) = blocks.get(number) {
+        samples.resize(len, last.unwrap_or_default());
+        let reference = samples.first().copied().unwrap_or_default();
+        let codes = if self.predict {
+            self.map(samples, codes);
+            codes
+        } else {
+            samples
+        };
+        let (mut number, count, mut k) = (0, codes.len() / self.block, 0);
+        let block = |number: usize| codes.get(number * self.block..).and_then(|rest| rest.get(..self.block));
+        while let Some(values) = block(number) {
             let reference = (self.predict && number == 0).then_some(reference);
-            let end = (self.interval.min(number + 64 - number % 64)).min(blocks.len());
-            let zeros = blocks.get(number..end).unwrap_or_default();
-            let run = zeros.iter().take_while(|block| block.iter().all(|&value| value == 0)).count();
+            let end = (self.interval.min(number + 64 - number % 64)).min(count);
+            let is_zero = |number: &usize| block(*number).is_some_and(|block| block.iter().all(|&v| v == 0));
+            let run = (number..end).take_while(is_zero).count();
             if run == 0 {
-                self.encode_block(block, reference, bits);
+                k = self.encode_block(values, reference, k, bits);
                 number += 1;
                 continue;
             }
@@ -338,45 +408,71 @@ impl Coder {
         }
     }
 
-    /// Encodes a block with the shortest of its options.
-    fn encode_block(&self, block: &[u32], reference: Option<u32>, bits: &mut BitWriter) {
+    /// Encodes a block with the shortest of its options. Returns the number of low bits, from which the search in the next block
+    /// starts; here it starts from `k`.
+    fn encode_block(&self, block: &[u32], reference: Option<u32>, mut k: u32, bits: &mut BitWriter) -> u32 {
         let coded = block.get(usize::from(reference.is_some())..).unwrap_or_default();
-        let cost = |k: u32| coded.iter().map(|&value| u64::from(value >> k) + 1 + u64::from(k)).sum::<u64>();
+        let count = low_word(coded.len() as u64);
+        // A block has at most 32 samples of 24 bits.
+        let cost = |k: u32| coded.iter().map(|&value| value >> k).sum::<u32>() + count * (k + 1);
         let raw = (1u64 << self.id_len()) - 1;
         let last = low_word(raw - 2).min(self.bits);
-        let best = (0..=last).min_by_key(|&k| cost(k)).unwrap_or_default();
-        if cost(best) >= coded.len() as u64 * u64::from(self.bits) {
+        // The cost has a single minimum, because a bit more spares less the more there are. The smallest one of several is taken.
+        k = k.min(last);
+        let mut least = cost(k);
+        let mut falls = false;
+        while k < last
+            && let next = cost(k + 1)
+            && next < least
+        {
+            (k, least, falls) = (k + 1, next, true);
+        }
+        while !falls
+            && k > 0
+            && let next = cost(k - 1)
+            && next <= least
+        {
+            (k, least) = (k - 1, next);
+        }
+        if least >= count * self.bits {
             bits.put(raw, self.id_len());
             self.put_reference(reference, bits);
             coded.iter().for_each(|&value| bits.put(value.into(), self.bits));
-            return;
+            return k;
         }
-        bits.put(u64::from(best) + 1, self.id_len());
+        bits.put(u64::from(k) + 1, self.id_len());
         self.put_reference(reference, bits);
-        coded.iter().for_each(|&value| bits.put_unary(value >> best));
-        if best > 0 {
-            coded.iter().for_each(|&value| bits.put(value.into(), best));
+        coded.iter().for_each(|&value| bits.put_unary(value >> k));
+        match k {
+            0 => {}
+            1..=8 => put_low_bits::<4>(bits, k, coded),
+            _ => put_low_bits::<1>(bits, k, coded),
         }
+        k
     }
 
     /// Turns samples into mapped differences, the first one into 0. This is the inverse of [`unmap`](Self::unmap).
-    fn map(&self, values: &mut [u32]) {
-        let max = (1i64 << self.bits) - 1;
-        let mut values = values.iter_mut();
-        let Some(first) = values.next() else { return };
-        let mut x = i64::from(std::mem::take(first));
-        for value in values {
-            let next = i64::from(*value);
-            let (difference, room) = (next - x, x.min(max - x));
-            let mapped = match difference {
-                d if d >= 0 && d <= room => 2 * d,
-                d if d < 0 && -d <= room => -2 * d - 1,
-                d => room + d.abs(),
-            };
-            *value = low_word(mapped.cast_unsigned());
-            x = next;
-        }
+    fn map(&self, samples: &[u32], codes: &mut Vec<u32>) {
+        let max = low_word((1u64 << self.bits) - 1);
+        codes.clear();
+        codes.push(0);
+        let pairs = samples.iter().zip(samples.iter().skip(1));
+        codes.extend(pairs.map(|(&x, &next)| {
+            let (size, room) = (next.abs_diff(x), x.min(max.wrapping_sub(x)));
+            if size <= room { 2 * size - u32::from(next < x) } else { room + size }
+        }));
     }
+}
+
+/// Appends the `k` low bits of values. `AT_ONCE` times `k` is at most 32.
+fn put_low_bits<const AT_ONCE: usize>(bits: &mut BitWriter, k: u32, values: &[u32]) {
+    let mask = (1u64 << k) - 1;
+    let (groups, rest) = values.as_chunks::<AT_ONCE>();
+    for group in groups {
+        let all = group.iter().fold(0, |all, &value| all << k | u64::from(value) & mask);
+        bits.put(all, k * AT_ONCE as u32);
+    }
+    rest.iter().for_each(|&value| bits.put(value.into(), k));
 }
 
 #[cfg(test)]
@@ -405,7 +501,40 @@ mod tests {
         assert!(decode(&VALUES, &bytes, 1).is_err());
     }
 
+    #[test]
+    fn samples_that_do_not_fit_are_not_encoded() {
+        let mut input = [0; 64];
+        assert!(encode(&[0, 8, 12, 8], &input).unwrap().is_some());
+        // Bit 12 of the fourth sample.
+        input[7] = 0x10;
+        assert_eq!(encode(&[0, 8, 12, 8], &input).unwrap(), None);
+    }
+
     proptest! {
+        #[test]
+        fn what_was_encoded_is_decoded(
+            mask in prop::sample::select(vec![0, 16, 32, 48]), block in 1u32..17, bits in 0usize..7, line in 1u32..200,
+            start: u32, steps in prop::collection::vec(-9i32..10, 0..900), rough in 0u32..24,
+        ) {
+            let bits = [1, 8, 11, 16, 20, 24, 32][bits];
+            let size = [1, 1, 2, 2, 4, 4, 4][[1, 8, 11, 16, 20, 24, 32].iter().position(|&b| b == bits).unwrap()];
+            let (mut at, top) = (start, u32::MAX >> (32 - bits));
+            let input: Vec<u8> = steps.iter().flat_map(|&step| {
+                at = at.wrapping_add_signed(step << rough) & top;
+                let bytes = at.to_le_bytes();
+                let mut bytes = bytes[..size].to_vec();
+                if mask & BIG_ENDIAN != 0 {
+                    bytes.reverse();
+                }
+                bytes
+            }).collect();
+            let values = [mask, 2 * block, bits, line];
+            if let Some(stored) = encode(&values, &input).unwrap() {
+                prop_assert!(stored.len() < input.len());
+                prop_assert_eq!(decode(&values, &stored, input.len()).unwrap(), input);
+            }
+        }
+
         #[test]
         fn no_bytes_panic(bytes: Vec<u8>, len: u8, mask in 0u32..64, sizes in any::<[u8; 3]>()) {
             let [block, bits, line] = sizes.map(u32::from);

@@ -7,10 +7,18 @@ use crate::filter::{rule, truncated};
 /// Bits of coded samples.
 pub(super) struct Bits<'a> {
     bytes: &'a [u8],
-    pub(super) at: usize,
+    /// The next byte.
+    at: usize,
+    /// The next bits from the highest one down, of which `count` are counted. Those below are zeros, or belong to bytes from `at` on.
     held: u64,
     count: u32,
-    pub(super) after_ff: bool,
+    after_ff: bool,
+}
+
+/// Returns whether one of several bytes is FF.
+const fn has_ff(word: u64) -> bool {
+    const LOWEST: u64 = 0x0101_0101_0101_0101;
+    (!word).wrapping_sub(LOWEST) & word & LOWEST << 7 != 0
 }
 
 impl<'a> Bits<'a> {
@@ -18,41 +26,92 @@ impl<'a> Bits<'a> {
         Self { bytes, at: 0, held: 0, count: 0, after_ff: false }
     }
 
-    fn fill(&mut self, wanted: u32) -> Result<(), Fault> {
-        while self.count < wanted {
-            let byte = *self.bytes.get(self.at).ok_or_else(|| truncated("coded samples"))?;
+    /// Takes bytes until at least 56 bits are counted, or no byte is left before the end or a marker.
+    #[inline]
+    fn fill(&mut self) {
+        let next = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>);
+        if let Some(word) = next.map(|eight| u64::from_be_bytes(*eight))
+            && !self.after_ff
+            && !has_ff(word)
+        {
+            self.held |= word >> self.count;
+            let more = (63 - self.count) / 8;
+            self.count += more * 8;
+            self.at += more as usize;
+            return;
+        }
+        self.fill_slowly();
+    }
+
+    #[cold]
+    fn fill_slowly(&mut self) {
+        while self.count < 56 {
+            let Some(&byte) = self.bytes.get(self.at) else { return };
+            // A marker ends the samples.
             if self.after_ff && byte & 0x80 != 0 {
-                // A marker ends the samples.
-                return Err(truncated("coded samples"));
+                return;
             }
             let width = if self.after_ff { 7 } else { 8 };
-            self.held = self.held << width | u64::from(byte);
+            self.held |= u64::from(byte) << (64 - width - self.count);
             self.count += width;
             self.after_ff = byte == 0xff;
             self.at += 1;
         }
-        Ok(())
     }
 
+    /// Returns the next `count` bits, at most 32.
+    #[inline]
     pub(super) fn take(&mut self, count: u32) -> Result<u32, Fault> {
-        if count == 0 {
-            return Ok(0);
-        }
-        self.fill(count)?;
-        self.count -= count;
-        Ok(u32::try_from(self.held >> self.count & ((1 << count) - 1)).unwrap_or_default())
-    }
-
-    /// Counts zeros up to a one, of which there may be `most`.
-    pub(super) fn zeros(&mut self, most: u32) -> Result<u32, Fault> {
-        let mut count = 0;
-        while self.take(1)? == 0 {
-            count += 1;
-            if count > most {
-                return Err(rule("coded samples", "have a code that is too long"));
+        if self.count < count {
+            self.fill();
+            if self.count < count {
+                return Err(truncated("coded samples"));
             }
         }
-        Ok(count)
+        // Two shifts, because 64 places are too many for one.
+        let taken = self.held >> 32 >> (32 - count);
+        self.held <<= count;
+        self.count -= count;
+        Ok(u32::try_from(taken).unwrap_or_default())
+    }
+
+    /// Counts zeros up to a one, of which there may be `most`, which is less than 56.
+    #[inline]
+    pub(super) fn zeros(&mut self, most: u32) -> Result<u32, Fault> {
+        let mut zeros = self.held.leading_zeros();
+        if zeros >= self.count {
+            self.fill();
+            zeros = self.held.leading_zeros();
+        }
+        if zeros > most {
+            return Err(match self.count > most {
+                true => rule("coded samples", "have a code that is too long"),
+                false => truncated("coded samples"),
+            });
+        }
+        if zeros >= self.count {
+            return Err(truncated("coded samples"));
+        }
+        self.held <<= zeros + 1;
+        self.count -= zeros + 1;
+        Ok(zeros)
+    }
+
+    /// Returns the place after the last byte of which a bit was needed. If that one is FF, another one of seven bits follows.
+    pub(super) fn end(&self) -> usize {
+        let is_ff = |at: Option<usize>| at.and_then(|at| self.bytes.get(at)) == Some(&0xff);
+        let (mut end, mut unused) = (self.at, self.count);
+        loop {
+            let width = if is_ff(end.checked_sub(2)) { 7 } else { 8 };
+            match end.checked_sub(1) {
+                Some(before) if unused >= width => (end, unused) = (before, unused - width),
+                _ => break,
+            }
+        }
+        if is_ff(end.checked_sub(1)) && self.bytes.get(end).is_some_and(|byte| byte & 0x80 == 0) {
+            end += 1;
+        }
+        end
     }
 }
 
@@ -60,32 +119,63 @@ impl<'a> Bits<'a> {
 #[derive(Default)]
 pub(super) struct Out {
     bytes: Vec<u8>,
-    held: u32,
+    /// The bits that are not among the bytes yet, which are the lowest `count`.
+    held: u64,
     count: u32,
 }
 
 impl Out {
-    pub(super) fn bit(&mut self, bit: u32) {
-        let width = if self.bytes.last() == Some(&0xff) { 7 } else { 8 };
-        self.held = self.held << 1 | bit;
-        self.count += 1;
-        if self.count == width {
-            self.bytes.push(u8::try_from(self.held).unwrap_or_default());
-            (self.held, self.count) = (0, 0);
+    pub(super) fn zeros(&mut self, mut count: u32) {
+        while count > 32 {
+            self.put(0, 32);
+            count -= 32;
+        }
+        self.put(0, count);
+    }
+
+    /// Appends the lowest `count` bits, at most 32.
+    #[inline]
+    pub(super) fn put(&mut self, value: u32, count: u32) {
+        self.held = self.held << count | u64::from(value) & ((1 << count) - 1);
+        self.count += count;
+        if self.count >= 32 {
+            self.flush();
         }
     }
 
-    pub(super) fn zeros(&mut self, count: u32) {
-        (0..count).for_each(|_| self.bit(0));
+    /// Appends bytes until fewer than 32 bits are left.
+    #[inline]
+    fn flush(&mut self) {
+        let [.., a, b, c, d] = (self.held >> (self.count - 32)).to_be_bytes();
+        let word = [a, b, c, d];
+        if self.bytes.last() != Some(&0xff) && !has_ff(u32::from_be_bytes(word).into()) {
+            self.bytes.extend_from_slice(&word);
+            self.count -= 32;
+            return;
+        }
+        while self.count >= 32 {
+            self.byte();
+        }
     }
 
-    pub(super) fn put(&mut self, value: u32, count: u32) {
-        (0..count).rev().for_each(|place| self.bit(value >> place & 1));
+    /// Appends one byte.
+    fn byte(&mut self) {
+        let width = if self.bytes.last() == Some(&0xff) { 7 } else { 8 };
+        self.count -= width;
+        let [.., byte] = (self.held >> self.count & ((1 << width) - 1)).to_be_bytes();
+        self.bytes.push(byte);
     }
 
     pub(super) fn finish(mut self) -> Vec<u8> {
+        while self.count >= 8 {
+            self.byte();
+        }
         while self.count > 0 {
-            self.bit(0);
+            let width = if self.bytes.last() == Some(&0xff) { 7 } else { 8 };
+            let more = if self.count < width { width - self.count } else { 0 };
+            self.held <<= more;
+            self.count += more;
+            self.byte();
         }
         if self.bytes.last() == Some(&0xff) {
             self.bytes.push(0);

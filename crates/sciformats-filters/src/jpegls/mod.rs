@@ -22,7 +22,7 @@ use sciformats_core::fault::{ParseError, Parsed, field};
 use sciformats_core::{Fault, FaultKind, bound};
 
 use self::bits::{Bits, Out};
-use self::scan::{Coder, Preset, Scan};
+use self::scan::{Preset, Scan};
 use crate::filter::{rule, truncated, value, within};
 use crate::{Chunk, Filter, Kind};
 
@@ -120,10 +120,8 @@ fn decoded(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
                 {
                     return Err(rule("scan header", "has components in an order that is not supported"));
                 }
-                let (read, end) = scan(input.get(at..).unwrap_or_default(), frame, (count, near), preset)?;
-                out.extend(joined(&read, frame.precision > 8));
+                at += scan(input.get(at..).unwrap_or_default(), frame, (count, near), preset, &mut out)?;
                 done += count;
-                at += end;
             }
             (0xd9, Some(frame)) if done == usize::from(frame.components) => return Ok(out),
             // Application data and comments.
@@ -133,13 +131,14 @@ fn decoded(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     }
 }
 
-/// Decodes a scan of `count` components. Returns their samples, and the place after the coded bytes.
+/// Decodes a scan of `count` components, and appends their samples, sample by sample. Returns the place after the coded bytes.
 fn scan(
     bytes: &[u8],
     frame: Frame,
     (count, near): (usize, u8),
     [largest, first, second, third, reset]: [i32; 5],
-) -> Result<(Vec<Vec<i32>>, usize), Fault> {
+    out: &mut Vec<u8>,
+) -> Result<usize, Fault> {
     let width = usize::from(frame.columns);
     let largest = if largest > 0 { largest } else { (1 << frame.precision) - 1 };
     let near = i32::from(near);
@@ -147,49 +146,52 @@ fn scan(
         return Err(rule("scan header", "allows a larger error than samples can have"));
     }
     let preset = Preset::of(largest, near, [first, second, third, reset]);
-    let bits = Bits::of(bytes);
-    let mut scan = Scan::new(Coder::Reading(bits), preset, near);
-    let mut planes = vec![Vec::new(); count];
+    let mut scan = Scan::new(Bits::of(bytes), preset, near);
     let mut lines = vec![(vec![0; width + 2], vec![0; width + 2], 0usize); count];
     for _ in 0..frame.lines {
-        for (plane, (line, before, run)) in planes.iter_mut().zip(&mut lines) {
+        for (line, before, run) in &mut lines {
             // Each component has its own length of runs.
             std::mem::swap(&mut scan.run, run);
             scan.line(line, before)?;
             std::mem::swap(&mut scan.run, run);
-            plane.extend_from_slice(line.get(1..=width).unwrap_or_default());
             std::mem::swap(line, before);
         }
+        let read: Vec<&[i32]> =
+            lines.iter().map(|(_, line, _)| line.get(1..=width).unwrap_or_default()).collect();
+        join(&read, frame.precision > 8, out);
     }
-    let Coder::Reading(bits) = scan.coder else { return Ok((planes, 0)) };
-    // No byte was taken of which no bit was needed. If the last one is FF, another one of seven bits follows.
-    let mut end = bits.at;
-    if bits.after_ff && bytes.get(end).is_some_and(|byte| byte & 0x80 == 0) {
-        end += 1;
-    }
-    Ok((planes, end))
+    Ok(scan.coder.end())
 }
 
-/// Puts the samples of the components of one scan together, sample by sample.
-fn joined(planes: &[Vec<i32>], wide: bool) -> Vec<u8> {
-    let len = planes.first().map_or(0, Vec::len);
-    let mut out = Vec::with_capacity(bound::product(len, planes.len() * if wide { 2 } else { 1 }));
-    for at in 0..len {
-        for plane in planes {
-            let [low, high, ..] = plane.get(at).copied().unwrap_or_default().to_le_bytes();
-            out.push(low);
-            if wide {
-                out.push(high);
-            }
+/// Appends lines of the components of one scan, sample by sample.
+fn join(lines: &[&[i32]], wide: bool, out: &mut Vec<u8>) {
+    let (start, len) = (out.len(), lines.first().map_or(0, |line| line.len()));
+    let size = if wide { 2 } else { 1 };
+    out.resize(bound::sum(start, bound::product(bound::product(len, lines.len()), size)), 0);
+    let place = out.get_mut(start..).unwrap_or_default();
+    if let ([line], true) = (lines, wide) {
+        let words = place.as_chunks_mut::<2>().0;
+        words.iter_mut().zip(*line).for_each(|(word, sample)| *word = low(*sample));
+        return;
+    }
+    for (component, line) in lines.iter().enumerate() {
+        let places = place.chunks_exact_mut(size).skip(component).step_by(lines.len());
+        for (to, sample) in places.zip(*line) {
+            to.iter_mut().zip(low(*sample)).for_each(|(to, from)| *to = from);
         }
     }
-    out
+}
+
+/// Returns the lowest two bytes.
+const fn low(sample: i32) -> [u8; 2] {
+    let [low, high, ..] = sample.to_le_bytes();
+    [low, high]
 }
 
 /// Encodes samples of one component without loss.
 fn encoded(samples: &[i32], precision: u8, (lines, columns): (u16, u16)) -> Result<Vec<u8>, Fault> {
     let preset = Preset::of((1 << precision) - 1, 0, [0; 4]);
-    let mut scan = Scan::new(Coder::Writing(Out::default()), preset, 0);
+    let mut scan = Scan::new(Out::default(), preset, 0);
     let width = usize::from(columns);
     let (mut line, mut before) = (vec![0; width + 2], vec![0; width + 2]);
     for row in samples.chunks(width.max(1)) {
@@ -202,9 +204,7 @@ fn encoded(samples: &[i32], precision: u8, (lines, columns): (u16, u16)) -> Resu
     out.extend(columns.to_be_bytes());
     out.extend([1, 1, 0x11, 0]);
     out.extend([0xff, 0xda, 0, 8, 1, 1, 0, 0, 0, 0]);
-    if let Coder::Writing(bits) = scan.coder {
-        out.extend(bits.finish());
-    }
+    out.extend(scan.coder.finish());
     out.extend([0xff, 0xd9]);
     Ok(out)
 }
@@ -359,7 +359,8 @@ mod tests {
             let bits = if wide { 16 } else { 8 };
             let samples = image(seed, if wide { rough } else { rough / 100 }, bits, usize::from(lines) * usize::from(columns));
             let bytes = encoded(&samples, bits as u8, (lines, columns)).unwrap();
-            let wanted = joined(&[samples], wide);
+            let mut wanted = Vec::new();
+            join(&[&samples], wide, &mut wanted);
             prop_assert_eq!(decoded(&bytes, wanted.len()).unwrap(), wanted);
         }
 

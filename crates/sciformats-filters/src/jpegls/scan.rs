@@ -40,9 +40,59 @@ impl Preset {
 }
 
 /// Where the coded bits come from or go to.
-pub(super) enum Coder<'a> {
-    Reading(Bits<'a>),
-    Writing(Out),
+pub(super) trait Coder {
+    /// Whether bits are read. The values that are to be coded are ignored then.
+    const READS: bool;
+
+    /// Codes a number that is not negative with `k` low bits, or with `bits` bits after `most` zeros.
+    fn golomb(&mut self, value: u32, k: u32, most: u32, bits: u32) -> Result<u32, Fault>;
+
+    /// Codes the lowest `count` bits of a value, at most 16.
+    fn bits(&mut self, value: u32, count: u32) -> Result<u32, Fault>;
+}
+
+impl Coder for Bits<'_> {
+    const READS: bool = true;
+
+    #[inline]
+    fn golomb(&mut self, _value: u32, k: u32, most: u32, bits: u32) -> Result<u32, Fault> {
+        match self.zeros(most)? {
+            zeros if zeros < most => Ok(zeros << k | self.take(k)?),
+            _ => Ok(self.take(bits)? + 1),
+        }
+    }
+
+    #[inline]
+    fn bits(&mut self, _value: u32, count: u32) -> Result<u32, Fault> {
+        self.take(count)
+    }
+}
+
+impl Coder for Out {
+    const READS: bool = false;
+
+    #[inline]
+    fn golomb(&mut self, value: u32, k: u32, most: u32, bits: u32) -> Result<u32, Fault> {
+        let high = value >> k;
+        if high >= most {
+            self.zeros(most);
+            self.put(1, 1);
+            self.put(value.wrapping_sub(1), bits);
+        } else if high + 1 + k <= 32 {
+            self.put(1 << k | value & ((1 << k) - 1), high + 1 + k);
+        } else {
+            self.zeros(high);
+            self.put(1, 1);
+            self.put(value, k);
+        }
+        Ok(value)
+    }
+
+    #[inline]
+    fn bits(&mut self, value: u32, count: u32) -> Result<u32, Fault> {
+        self.put(value, count);
+        Ok(value)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -53,22 +103,66 @@ struct Context {
     n: i32,
 }
 
+impl Context {
+    /// Returns the number of low bits of a code for errors whose sum is `size`.
+    #[inline]
+    fn low_bits(&self, size: i32) -> u32 {
+        let (n, size) = (self.n.cast_unsigned(), size.cast_unsigned());
+        // The smallest k for which n << k is at least the size has as many bits as the size, or one more.
+        let k = n.leading_zeros().saturating_sub(size.leading_zeros()).min(16); // a bound: no bits
+        (k + u32::from(u64::from(n) << k < u64::from(size))).min(16)
+    }
+}
+
+/// The classes of the differences of neighbours.
+struct Classes {
+    /// The classes of the differences from `-far` to `far`; beyond, they are those of the ends.
+    of: Vec<i8>,
+    far: i32,
+}
+
+impl Classes {
+    fn new(preset: &Preset, near: i32) -> Self {
+        let [first, second, third] = preset.thresholds;
+        let class = |difference: i32| {
+            let size = match difference.abs() {
+                size if size <= near => 0,
+                size if size < first => 1,
+                size if size < second => 2,
+                size if size < third => 3,
+                _ => 4,
+            };
+            if difference < 0 { -size } else { size }
+        };
+        // The thresholds of a stream may be in any order.
+        let far = first.max(second).max(third).max(near + 1);
+        Self { of: (-far..=far).map(class).collect(), far }
+    }
+
+    #[inline]
+    fn class(&self, difference: i32) -> i32 {
+        let at = usize::try_from(difference.clamp(-self.far, self.far) + self.far).unwrap_or_default();
+        self.of.get(at).copied().unwrap_or_default().into()
+    }
+}
+
 /// The state of the coding of one scan.
-pub(super) struct Scan<'a> {
-    pub(super) coder: Coder<'a>,
+pub(super) struct Scan<C> {
+    pub(super) coder: C,
     preset: Preset,
     near: i32,
     range: i32,
     bits: u32,
     limit: u32,
-    contexts: Vec<Context>,
+    classes: Classes,
+    contexts: [Context; REGULAR + 2],
     /// The negative errors at the ends of runs.
     negative: [i32; 2],
     pub(super) run: usize,
 }
 
-impl<'a> Scan<'a> {
-    pub(super) fn new(coder: Coder<'a>, preset: Preset, near: i32) -> Self {
+impl<C: Coder> Scan<C> {
+    pub(super) fn new(coder: C, preset: Preset, near: i32) -> Self {
         let range = (preset.largest + 2 * near) / (2 * near + 1) + 1;
         let width = |count: i32| 32 - (count - 1).max(0).leading_zeros();
         let depth = width(preset.largest + 1).max(2);
@@ -80,62 +174,26 @@ impl<'a> Scan<'a> {
             range,
             bits: width(range),
             limit: 2 * (depth + depth.max(8)),
-            contexts: vec![start; REGULAR + 2],
+            classes: Classes::new(&preset, near),
+            contexts: [start; REGULAR + 2],
             negative: [0; 2],
             run: 0,
         }
     }
 
-    fn context(&mut self, at: usize) -> Context {
-        self.contexts.get(at).copied().unwrap_or(Context { a: 2, b: 0, c: 0, n: 1 })
-    }
-
-    fn keep(&mut self, at: usize, context: Context) {
-        if let Some(kept) = self.contexts.get_mut(at) {
-            *kept = context;
-        }
-    }
-
-    /// Codes a number that is not negative with `k` low bits. While reading, `value` is ignored.
+    /// Codes a number that is not negative with `k` low bits.
+    #[inline]
     fn golomb(&mut self, value: u32, k: u32, limit: u32) -> Result<u32, Fault> {
         let most = limit.saturating_sub(self.bits + 1); // a bound: the shortest code
-        match &mut self.coder {
-            Coder::Reading(bits) => match bits.zeros(most)? {
-                zeros if zeros < most => Ok(zeros << k | bits.take(k)?),
-                _ => Ok(bits.take(self.bits)? + 1),
-            },
-            Coder::Writing(out) => {
-                let high = value >> k;
-                if high < most {
-                    out.zeros(high);
-                    out.bit(1);
-                    out.put(value, k);
-                } else {
-                    out.zeros(most);
-                    out.bit(1);
-                    out.put(value.wrapping_sub(1), self.bits);
-                }
-                Ok(value)
-            }
-        }
-    }
-
-    fn quantize(&self, difference: i32) -> i32 {
-        let [first, second, third] = self.preset.thresholds;
-        let size = match difference.abs() {
-            size if size <= self.near => 0,
-            size if size < first => 1,
-            size if size < second => 2,
-            size if size < third => 3,
-            _ => 4,
-        };
-        size * difference.signum()
+        self.coder.golomb(value, k, most, self.bits)
     }
 
     /// Returns the quantized error of a sample, within the range.
+    #[inline]
     fn error(&self, difference: i32) -> i32 {
         let step = 2 * self.near + 1;
         let quantized = match difference {
+            difference if self.near == 0 => difference,
             difference if difference > 0 => (difference + self.near) / step,
             difference => -((self.near - difference) / step),
         };
@@ -144,6 +202,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the sample that an error leads to.
+    #[inline]
     fn sample(&self, predicted: i32, error: i32) -> i32 {
         let step = 2 * self.near + 1;
         let found = predicted.saturating_add(error.saturating_mul(step)); // a bound: clamped below
@@ -157,43 +216,34 @@ impl<'a> Scan<'a> {
         found.clamp(0, self.preset.largest)
     }
 
-    /// Codes a sample whose neighbours differ. While reading, `wanted` is ignored.
+    /// Codes a sample whose neighbours differ.
+    #[inline]
     fn regular(&mut self, wanted: i32, [a, b, c, d]: [i32; 4]) -> Result<i32, Fault> {
-        let gradients = [d - b, b - c, c - a].map(|difference| self.quantize(difference));
-        let [first, second, third] = gradients;
+        let [first, second, third] = [d - b, b - c, c - a].map(|difference| self.classes.class(difference));
         let number = 81 * first + 9 * second + third;
         let sign = if number < 0 { -1 } else { 1 };
         let at = usize::try_from(number.abs()).unwrap_or_default();
-        let mut context = self.context(at);
-        let predicted = match c {
-            c if c >= a.max(b) => a.min(b),
-            c if c <= a.min(b) => a.max(b),
-            c => a + b - c,
-        };
+        let mut context = self.contexts.get(at).copied().ok_or_else(no_context)?;
+        // The median of three: what follows an edge, or a plane.
+        let predicted = (a + b - c).clamp(a.min(b), a.max(b));
         let predicted = (predicted + sign * context.c).clamp(0, self.preset.largest);
-        let k = (0..16).find(|k| context.n << k >= context.a).unwrap_or(16);
+        let k = context.low_bits(context.a);
         let special = self.near == 0 && k == 0 && 2 * context.b <= -context.n;
-        let mut error = self.error(sign * (wanted - predicted));
-        let mapped = match (special, error >= 0) {
-            (true, true) => 2 * error + 1,
-            (true, false) => -2 * (error + 1),
-            (false, true) => 2 * error,
-            (false, false) => -2 * error - 1,
-        };
-        let coded = self.golomb(u32::try_from(mapped).unwrap_or_default(), k, self.limit)?;
-        if matches!(self.coder, Coder::Reading(_)) {
-            let coded =
-                i32::try_from(coded).map_err(|_| rule("coded samples", "have an error that is too large"))?;
-            error = match (special, coded & 1 == 1) {
-                (true, true) => (coded - 1) / 2,
-                (true, false) => -(coded / 2) - 1,
-                (false, true) => -((coded + 1) / 2),
-                (false, false) => coded / 2,
-            };
+        let turned = i32::from(special);
+        let error = if C::READS {
+            let coded = self.golomb(0, k, self.limit)?;
+            let coded = i32::try_from(coded).map_err(|_| too_large())? ^ turned;
+            let error = (coded >> 1) ^ -(coded & 1);
             if error.abs() > self.range {
-                return Err(rule("coded samples", "have an error that is too large"));
+                return Err(too_large());
             }
-        }
+            error
+        } else {
+            let error = self.error(sign * (wanted - predicted));
+            let mapped = ((error << 1) ^ (error >> 31)) ^ turned;
+            self.golomb(mapped.cast_unsigned(), k, self.limit)?;
+            error
+        };
         context.b += error * (2 * self.near + 1);
         context.a += error.abs();
         if context.n == self.preset.reset {
@@ -209,7 +259,9 @@ impl<'a> Scan<'a> {
             context.b = (context.b - context.n).min(0);
             context.c = (context.c + 1).min(127);
         }
-        self.keep(at, context);
+        if let Some(kept) = self.contexts.get_mut(at) {
+            *kept = context;
+        }
         Ok(self.sample(predicted, sign * error))
     }
 
@@ -218,11 +270,11 @@ impl<'a> Scan<'a> {
         let alike = (a - b).abs() <= self.near;
         let kind = i32::from(alike);
         let which = usize::from(alike);
-        let mut context = self.context(REGULAR + which);
+        let mut context = self.contexts.get(REGULAR + which).copied().ok_or_else(no_context)?;
         let negative = self.negative.get(which).copied().unwrap_or(0);
         let (predicted, sign) = if alike { (a, 1) } else { (b, if a > b { -1 } else { 1 }) };
         let size = if alike { context.a + (context.n >> 1) } else { context.a };
-        let k = (0..16).find(|k| context.n << k >= size).unwrap_or(16);
+        let k = context.low_bits(size);
         let mut error = self.error(sign * (wanted - predicted));
         let map = if k == 0 && error > 0 {
             2 * negative < context.n
@@ -232,16 +284,15 @@ impl<'a> Scan<'a> {
         let mapped = 2 * error.abs() - kind - i32::from(map);
         let run = RUNS.get(self.run).copied().unwrap_or(15);
         let coded = self.golomb(u32::try_from(mapped).unwrap_or_default(), k, self.limit - run - 1)?;
-        let coded =
-            i32::try_from(coded).map_err(|_| rule("coded samples", "have an error that is too large"))?;
-        if matches!(self.coder, Coder::Reading(_)) {
+        let coded = i32::try_from(coded).map_err(|_| too_large())?;
+        if C::READS {
             let sum = coded + kind;
             let map = sum & 1;
             let size = (sum + map) / 2;
             let is_negative = (k != 0 || 2 * negative >= context.n) == (map == 1);
             error = if is_negative { -size } else { size };
             if size > self.range {
-                return Err(rule("coded samples", "have an error that is too large"));
+                return Err(too_large());
             }
         }
         if error < 0
@@ -258,7 +309,9 @@ impl<'a> Scan<'a> {
             }
         }
         context.n += 1;
-        self.keep(REGULAR + which, context);
+        if let Some(kept) = self.contexts.get_mut(REGULAR + which) {
+            *kept = context;
+        }
         Ok(self.sample(predicted, sign * error))
     }
 
@@ -268,30 +321,27 @@ impl<'a> Scan<'a> {
         loop {
             let run = RUNS.get(self.run).copied().unwrap_or(15);
             let step = 1usize << run;
-            let goes_on = match &mut self.coder {
-                Coder::Reading(bits) => bits.take(1)? == 1,
-                Coder::Writing(out) => {
-                    // A run that reaches the end of the line needs no length.
-                    let goes_on = len - done >= step || len == left && len > done;
-                    if goes_on || len < left {
-                        out.bit(u32::from(goes_on));
-                    }
-                    goes_on
+            let goes_on = if C::READS {
+                self.coder.bits(0, 1)? == 1
+            } else {
+                // A run that reaches the end of the line needs no length.
+                let goes_on = len - done >= step || len == left && len > done;
+                if goes_on || len < left {
+                    self.coder.bits(u32::from(goes_on), 1)?;
                 }
+                goes_on
             };
             if !goes_on {
-                let rest = match &mut self.coder {
-                    Coder::Reading(bits) => bits.take(run)?,
-                    Coder::Writing(out) => {
-                        let rest = u32::try_from(len - done).unwrap_or_default();
-                        if len < left {
-                            out.put(rest, run);
-                        }
-                        rest
+                if C::READS {
+                    done += self.coder.bits(0, run)? as usize;
+                } else {
+                    let rest = u32::try_from(len - done).unwrap_or_default();
+                    if len < left {
+                        self.coder.bits(rest, run)?;
                     }
-                };
-                done += rest as usize;
-                return match done < left || matches!(self.coder, Coder::Writing(_)) {
+                    done = len;
+                }
+                return match done < left || !C::READS {
                     true => Ok(done),
                     false => Err(rule("coded samples", "have a run that is longer than its line")),
                 };
@@ -314,49 +364,61 @@ impl<'a> Scan<'a> {
         let width = line.len() - 2;
         let sample = |line: &[i32], at: usize| line.get(at).copied().unwrap_or_default();
         // The sample before the first one is that above the first one, and the one after the last one is the last one.
-        if let Some(last) = before.get_mut(width + 1) {
-            *last = 0;
-        }
         let end = sample(before, width);
         if let Some(last) = before.get_mut(width + 1) {
             *last = end;
         }
+        let mut a = sample(before, 1);
         if let Some(first) = line.first_mut() {
-            *first = sample(before, 1);
+            *first = a;
         }
+        let (mut c, mut b) = (sample(before, 0), a);
         let mut at = 1;
         while at <= width {
-            let [a, b, c, d] =
-                [sample(line, at - 1), sample(before, at), sample(before, at - 1), sample(before, at + 1)];
-            let flat = [d - b, b - c, c - a].iter().all(|difference| difference.abs() <= self.near);
+            let d = sample(before, at + 1);
+            let flat = if self.near == 0 {
+                a == c && b == c && b == d
+            } else {
+                [d - b, b - c, c - a].iter().all(|difference| difference.abs() <= self.near)
+            };
             if !flat {
-                let found = self.regular(sample(line, at), [a, b, c, d])?;
+                a = self.regular(sample(line, at), [a, b, c, d])?;
                 if let Some(place) = line.get_mut(at) {
-                    *place = found;
+                    *place = a;
                 }
+                (c, b) = (b, d);
                 at += 1;
                 continue;
             }
             let left = width + 1 - at;
-            let wanted = match self.coder {
-                Coder::Reading(_) => 0,
-                Coder::Writing(_) => {
-                    let rest = line.get(at..=width).unwrap_or_default();
-                    rest.iter().take_while(|&&sample| (sample - a).abs() <= self.near).count()
-                }
+            let wanted = if C::READS {
+                0
+            } else {
+                let rest = line.get(at..=width).unwrap_or_default();
+                rest.iter().take_while(|&&sample| (sample - a).abs() <= self.near).count()
             };
             let len = self.run_length(wanted, left)?;
             line.get_mut(at..at + len).unwrap_or_default().fill(a);
             at += len;
             if len < left {
-                let found = self.ending(sample(line, at), a, sample(before, at))?;
+                a = self.ending(sample(line, at), a, sample(before, at))?;
                 if let Some(place) = line.get_mut(at) {
-                    *place = found;
+                    *place = a;
                 }
                 self.run = self.run.saturating_sub(1); // a bound: the shortest runs
                 at += 1;
             }
+            (c, b) = (sample(before, at - 1), sample(before, at));
         }
         Ok(())
     }
+}
+
+fn too_large() -> Fault {
+    rule("coded samples", "have an error that is too large")
+}
+
+/// The fault of classes that no difference has.
+fn no_context() -> Fault {
+    rule("coded samples", "have no context")
 }

@@ -1,12 +1,92 @@
-//! The common part of the decoders of byte-oriented LZ77 formats: copying literals and matches within bounds.
+//! The common part of the codecs of byte-oriented LZ77 formats: copying literals and matches within bounds, and finding equal bytes.
+
+use crate::bound;
 
 /// The number of bytes that are copied at once if there is space for them after the copy.
 const WIDE: usize = 16;
 
+/// Bytes that are decoded from literals and matches, with room behind them that copies of a fixed size may overwrite.
+///
+/// ```
+/// use sciformats_core::lz::Output;
+///
+/// let mut out = Output::new(8, 100);
+/// assert!(out.reserve(2) && out.literals(b"xab", 1, 2).is_some());
+/// assert!(out.reserve(5) && out.repeat(2, 5).is_some());
+/// assert!(!out.reserve(94), "more than the largest length");
+/// assert_eq!(out.into_bytes(), b"abababa");
+/// ```
+#[derive(Debug)]
+pub struct Output {
+    bytes: Vec<u8>,
+    at: usize,
+    max: usize,
+}
+
+impl Output {
+    /// The bytes behind the decoded ones.
+    const BEHIND: usize = 4 * WIDE;
+
+    /// Returns an empty output with memory for `expected` bytes, which may become at most `max` bytes long.
+    pub fn new(expected: usize, max: usize) -> Self {
+        Self { bytes: vec![0; bound::sum(expected.min(max), Self::BEHIND)], at: 0, max }
+    }
+
+    /// Makes room for so many bytes more. Returns whether as many are allowed.
+    #[inline(always)]
+    #[must_use]
+    pub fn reserve(&mut self, len: usize) -> bool {
+        bound::sum(self.at, len) <= self.bytes.len() - Self::BEHIND || self.grow(len)
+    }
+
+    #[cold]
+    fn grow(&mut self, len: usize) -> bool {
+        let needed = bound::sum(self.at, len);
+        if needed > self.max {
+            return false;
+        }
+        let wanted = bound::product(self.bytes.len(), 2).max(needed).min(self.max);
+        self.bytes.resize(bound::sum(wanted, Self::BEHIND), 0);
+        true
+    }
+
+    /// Appends `len` bytes from position `from` of `input`, for which there is room; `None` if there are not so many.
+    #[inline(always)]
+    pub fn literals(&mut self, input: &[u8], from: usize, len: usize) -> Option<()> {
+        literals(input, from, &mut self.bytes, self.at, len)?;
+        self.at += len;
+        Some(())
+    }
+
+    /// Appends `len` bytes, for which there is room, beginning `distance` bytes earlier; `None` if that is before the start.
+    #[inline(always)]
+    pub fn repeat(&mut self, distance: usize, len: usize) -> Option<()> {
+        repeat(&mut self.bytes, self.at, distance, len)?;
+        self.at += len;
+        Some(())
+    }
+
+    /// Returns the number of bytes.
+    pub fn len(&self) -> usize {
+        self.at
+    }
+
+    /// Returns whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.at == 0
+    }
+
+    /// Returns the bytes.
+    pub fn into_bytes(mut self) -> Vec<u8> {
+        self.bytes.truncate(self.at);
+        self.bytes
+    }
+}
+
 /// Copies `len` bytes from position `from` of `input` to position `at` of `out`; `None` if a range is out of bounds. Bytes of
 /// `out` after the copy may change.
 #[inline(always)]
-pub(crate) fn literals(input: &[u8], from: usize, out: &mut [u8], at: usize, len: usize) -> Option<()> {
+pub fn literals(input: &[u8], from: usize, out: &mut [u8], at: usize, len: usize) -> Option<()> {
     // Most runs are short, and a few copies of a fixed size are faster than a call.
     let (source, target) = (input.get(from..)?, out.get_mut(at..)?);
     if len <= 8 * WIDE && source.len() >= len + 2 * WIDE && target.len() >= len + 2 * WIDE {
@@ -27,7 +107,7 @@ pub(crate) fn literals(input: &[u8], from: usize, out: &mut [u8], at: usize, len
 /// Copies `len` bytes to position `at` of `out`, beginning `distance` bytes earlier; `None` if a range is out of bounds. Bytes
 /// after the copy may change.
 #[inline(always)]
-pub(crate) fn repeat(out: &mut [u8], at: usize, distance: usize, len: usize) -> Option<()> {
+pub fn repeat(out: &mut [u8], at: usize, distance: usize, len: usize) -> Option<()> {
     let from = at.checked_sub(distance)?;
     let room = out.len().checked_sub(at)?;
     if distance == 0 || len > room {
@@ -167,7 +247,7 @@ fn overlapping(out: &mut [u8], from: usize, at: usize, len: usize) -> Option<()>
 
 /// Returns the number of equal bytes at `a` and `b`, up to `end`; `b` is the later position.
 #[inline(always)]
-pub(crate) fn common(bytes: &[u8], a: usize, b: usize, end: usize) -> usize {
+pub fn common(bytes: &[u8], a: usize, b: usize, end: usize) -> usize {
     let mut len = 0;
     while b + len + 8 <= end {
         let differ = long_word(bytes, a + len) ^ long_word(bytes, b + len);
@@ -194,7 +274,7 @@ fn far(bytes: &[u8], a: usize, b: usize, mut len: usize, end: usize) -> usize {
 }
 
 /// Returns whether samples from all parts of `bytes` show almost no repetitions.
-pub(super) fn hopeless(bytes: &[u8]) -> bool {
+pub fn hopeless(bytes: &[u8]) -> bool {
     let stride = bytes.len() / SAMPLES;
     let starts = (0..SAMPLES).map(|k| k * stride + stride / 2);
     !starts.filter_map(|start| bytes.get(start..)?.first_chunk()).any(recurs)
@@ -205,7 +285,7 @@ const SAMPLE: usize = 512;
 
 /// Returns whether all bytes are about equally frequent in samples from all parts of `bytes`, so that coding their frequencies
 /// gains nothing.
-pub(super) fn even(bytes: &[u8]) -> bool {
+pub fn even(bytes: &[u8]) -> bool {
     const PLACES: usize = 16;
     let stride = bytes.len() / PLACES;
     let mut counts = [0u64; 256];
@@ -234,13 +314,13 @@ fn recurs(sample: &[u8; SAMPLE]) -> bool {
 
 /// Returns the eight bytes at `at` as a number; bytes after the end are 0.
 #[inline(always)]
-pub(crate) fn long_word(bytes: &[u8], at: usize) -> u64 {
+pub fn long_word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(<[u8]>::first_chunk::<8>).map_or(0, |w| u64::from_le_bytes(*w))
 }
 
 /// Returns the four bytes at `at` as a number; bytes after the end are 0.
 #[inline(always)]
-pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
+pub fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(<[u8]>::first_chunk::<4>).map_or(0, |w| u32::from_le_bytes(*w))
 }
 
