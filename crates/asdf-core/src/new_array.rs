@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::{Error, ReadAt, Result, arith, slab};
+use sciformats_core::{Error, ReadAt, Result, Slab, arith, slab};
 
 use crate::codec::Compression;
 use crate::element::Element;
@@ -96,6 +96,27 @@ impl NewArray {
     pub fn new<T: Element>(elements: &[T], shape: &[u64]) -> Result<Self> {
         let bytes: &[u8] = bytemuck::cast_slice(elements);
         Self::from_bytes(T::TYPE, ByteOrder::NATIVE, shape, bytes.to_vec())
+    }
+
+    /// Creates an array of `shape`, whose elements `element` computes from their indices.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("ramp", NewArray::from_fn([2, 3], |[y, x]| (10 * y + x) as u16)?)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.array("ramp")?.read::<u16>()?, [0, 1, 2, 10, 11, 12]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if the shape has more than 2^64 elements; `Io` if the machine does not have enough memory.
+    pub fn from_fn<T: Element, const N: usize>(
+        shape: [u64; N],
+        element: impl FnMut([u64; N]) -> T,
+    ) -> Result<Self> {
+        Self::new(&Slab::all(&shape)?.computed(element)?, &shape)
     }
 
     /// Creates an array with the shape and the elements of `values`.

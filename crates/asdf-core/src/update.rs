@@ -100,6 +100,9 @@ impl Document {
         let read = self.read.as_ref();
         // A writer had the file open while it was read, so it may have been in an intermediate state.
         let read = read.ok_or_else(|| Error::conflict(Clash::Held).in_file(&path, None))?;
+        if read.is_older {
+            return Err(Error::conflict(Clash::Changed { offset: 0 }).in_file(&path, None));
+        }
         let mut session = Session::open_seen(&path, &read.seen)?;
         let is_as_read = Seen::of(&path)? == read.seen;
         session.recover()?;
@@ -362,6 +365,8 @@ impl Plan {
 /// A file as it was read, which is what an update builds upon.
 pub(crate) struct Read {
     seen: Seen,
+    /// Whether the file was opened, and changed by somebody, before it became a document, whose tree is the old one.
+    is_older: bool,
     len: u64,
     /// The tree, the headers of the blocks, and what follows the blocks.
     generation: Generation,
@@ -380,7 +385,7 @@ impl Read {
 
     /// Returns this for a file that has a path.
     pub(crate) fn of(file: &Asdf) -> Result<Option<Self>> {
-        let Some(path) = file.path() else { return Ok(None) };
+        let (Some(path), Some(seen)) = (file.path(), &file.seen) else { return Ok(None) };
         let located = &file.located;
         let head = located.first().map_or(located.content_end(), |block| block.offset);
         // If there are many blocks, the first and the last are enough, because an update does not write existing blocks.
@@ -390,7 +395,12 @@ impl Read {
         let tail = (located.content_end(), bound::left(located.len(), located.content_end()));
         let ranges = std::iter::once((0, head)).chain(headers).chain([tail]);
         let generation = Generation::of(&*file.storage, ranges)?;
-        Ok(Some(Self { seen: Seen::of(path)?, len: located.len(), generation }))
+        Ok(Some(Self {
+            seen: seen.clone(),
+            is_older: Seen::of(path)? != *seen,
+            len: located.len(),
+            generation,
+        }))
     }
 }
 

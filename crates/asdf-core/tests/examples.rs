@@ -10,9 +10,9 @@ mod roman;
 fn the_background_is_noted_and_nothing_else_changes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("image.asdf");
-    roman::make(&path).unwrap();
-    let before: Vec<f32> = Asdf::open(&path).unwrap().array("roman/data").unwrap().read().unwrap();
-    assert_eq!(roman::note_background(&path).unwrap(), 3.0);
+    let made = Asdf::open_or_create(&path, roman::make).unwrap();
+    let before: Vec<f32> = made.array("roman/data").unwrap().read().unwrap();
+    assert_eq!(roman::note_background(made).unwrap(), 3.0);
 
     let file = Asdf::open(&path).unwrap();
     let noted = serde_json::json!({ "level": 3.0, "method": "median", "subtracted": false });

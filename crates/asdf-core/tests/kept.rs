@@ -67,6 +67,26 @@ fn elements_that_another_program_has_changed_are_not_overwritten() {
 }
 
 #[test]
+fn a_file_that_has_changed_since_it_was_opened_is_not_overwritten() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.asdf");
+    for is_saved in [false, true] {
+        commented(&path);
+        let file = Asdf::open(&path).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let mut other = Document::open(&path).unwrap();
+        other.set("exposure", &12.5).unwrap();
+        assert!(matches!(other.update().unwrap(), Update::InPlace { .. }));
+        let there = std::fs::read(&path).unwrap();
+        let mut document = Document::from_file(file); // its tree is the old one
+        document.set("exposure", &99.5).unwrap();
+        let done = if is_saved { document.save(&path) } else { document.update().map(drop) };
+        assert!(matches!(done, Err(Error::Conflict { .. })), "{done:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), there);
+    }
+}
+
+#[test]
 fn a_damaged_block_gets_no_new_checksum() {
     for (compression, size) in
         [(Compression::None, 900), (Compression::Zlib, 900), (Compression::None, 3 << 20)]

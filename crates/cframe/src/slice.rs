@@ -1,8 +1,10 @@
-//! Reads and writes slices that are written like `(.., 3.., 0..=9, 5)`.
+//! Reads and writes slices that are written like `(.., 3.., 0..=9, 5)`, and fills arrays by a function of the indices.
 
-use sciformats_core::{IntoSelection, Result};
+use sciformats_core::arith::{mul, sub};
+use sciformats_core::slab::elements;
+use sciformats_core::{IntoSelection, Range, Result, Slab};
 
-use crate::array::Array;
+use crate::array::{Array, position_of, unfit};
 use crate::element::{Element, Store};
 
 impl Array {
@@ -89,6 +91,46 @@ impl Array {
     pub fn write_slice_bytes(&mut self, part: impl IntoSelection, bytes: &[u8]) -> Result<()> {
         let selection = part.into_selection(self.shape())?;
         self.write_slab_bytes(selection.ascending()?, bytes)
+    }
+
+    /// Overwrites all elements with those that `element` computes from their indices. One chunk at a time is in memory, so
+    /// that the order is that of the chunks.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// let mut image = Array::new(&ArrayParams::of::<f32>(&[2, 3])?.with_chunks(&[1, 2]).with_blocks(&[1, 1]))?;
+    /// image.fill_with(|[y, x]| y as f32 + x as f32 / 10.0)?;
+    /// assert_eq!(image.read::<f32>()?, [0.0, 0.1, 0.2, 1.0, 1.1, 1.2]);
+    /// assert!(image.fill_with(|[x]| x as f32).is_err()); // it has two dimensions
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if `element` takes another number of indices than the array has dimensions, and the errors of
+    /// [`write_slab`](Self::write_slab).
+    pub fn fill_with<T: Store, const N: usize>(
+        &mut self,
+        mut element: impl FnMut([u64; N]) -> T,
+    ) -> Result<()> {
+        let shape = self.shape().to_vec();
+        let side = self.chunk_shape().to_vec();
+        let counts = self.grid().chunks();
+        let all = Slab::all(&shape)?;
+        if all.is_empty() {
+            // There are no chunks, but the number of indices is checked all the same.
+            return self.write_slab(&all, &all.computed(element)?);
+        }
+        for number in 0..elements(&counts).ok_or_else(unfit)? {
+            let place = position_of(number, &counts)?.into_iter().zip(&side).zip(&shape);
+            let ranges = place.map(|((at, &side), &length)| {
+                let start = mul(at, side)?;
+                Ok(Range::new(start, sub(length, start)?.min(side)))
+            });
+            let chunk = Slab::new(&shape, ranges.collect::<Result<Vec<_>>>()?)?;
+            self.write_slab(&chunk, &chunk.computed(&mut element)?)?;
+        }
+        Ok(())
     }
 
     /// Does the same as [`read_slice`](Self::read_slice), but returns an array. A dimension of which a single index is selected is

@@ -34,8 +34,7 @@ pub(crate) fn displacements(path: &Path) -> Result<Vec<(u64, f64)>> {
 /// Writes ten frames of a hundred particles, each of which moves at a speed of its own.
 pub(crate) fn make(path: &Path) -> Result<()> {
     let mut trajectory = TrajectoryWriter::create(path, "hoomd example")?;
-    let mut frame = Frame::new(100);
-    frame.configuration.periodic_box = [100.0f32, 100.0, 100.0, 0.0, 0.0, 0.0].into();
+    let mut frame = Frame::new(100).with_box([100.0f32, 100.0, 100.0, 0.0, 0.0, 0.0]);
     frame.particles.types = vec!["A".into(), "B".into()];
     frame.particles.typeid = (0..100).map(|i| i % 2).collect();
     for step in 0..10u16 {

@@ -215,6 +215,44 @@ impl Slab {
         Pieces { slab: self.clone(), axis, rows: rows.max(1), at: (!self.is_empty()).then(|| vec![0; axis]) }
     }
 
+    /// Returns an element for each selected place in C order, which `element` computes from its indices in the array.
+    ///
+    /// ```
+    /// use sciformats_core::{Range, Slab};
+    ///
+    /// let slab = Slab::new(&[4, 6], [Range::new(1, 2), Range::new(1, 2).by(2)])?;
+    /// assert_eq!(slab.computed(|[row, column]| 10 * row + column)?, [11, 13, 21, 23]);
+    /// assert!(slab.computed(|[index]| index).is_err()); // it has two dimensions
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `element` takes another number of indices than the array has dimensions; `Io` if the machine does not
+    /// have enough memory.
+    pub fn computed<T, const N: usize>(&self, mut element: impl FnMut([u64; N]) -> T) -> Result<Vec<T>> {
+        let Ok(ranges) = <[Range; N]>::try_from(self.ranges.as_slice()) else {
+            let problem = format!("are {N}, but the array has {} dimensions", self.ranges.len());
+            return Err(Error::usage("indices", problem));
+        };
+        let mut elements = Vec::new();
+        let no_memory = |_| Error::io("allocate", std::io::ErrorKind::OutOfMemory.into());
+        elements.try_reserve_exact(bound::addressable(self.len())).map_err(no_memory)?;
+        let mut counts = [0; N]; // of the place in the selection
+        let mut index = ranges.map(|range| range.start);
+        for _ in 0..self.len() {
+            elements.push(element(index));
+            for ((count, index), range) in counts.iter_mut().zip(&mut index).zip(&ranges).rev() {
+                *count += 1;
+                if *count < range.count {
+                    *index += range.step;
+                    break;
+                }
+                (*count, *index) = (0, range.start);
+            }
+        }
+        Ok(elements)
+    }
+
     /// Returns the runs in ascending order. Whole trailing dimensions are joined, so a slab of rows is a
     /// single run.
     ///
@@ -447,6 +485,9 @@ mod tests {
             let slab = Slab::new(&shape, ranges).unwrap();
             prop_assert_eq!(slab.len(), expected.len() as u64);
             prop_assert_eq!(&expanded(&slab), &expected);
+            if let &[_, columns] = &shape[..] {
+                prop_assert_eq!(&slab.computed(|[row, column]| row * columns + column).unwrap(), &expected);
+            }
 
             let pieces: Vec<Slab> = slab.pieces(elements).collect();
             prop_assert!(pieces.iter().all(|piece| (1..=elements).contains(&piece.len())));

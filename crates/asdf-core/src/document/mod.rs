@@ -160,7 +160,8 @@ impl Document {
         Ok(document)
     }
 
-    /// Creates a document from an open file.
+    /// Creates a document from an open file. [`update`](Self::update) refuses to write if somebody has changed the file since it
+    /// was opened.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document};
@@ -384,6 +385,13 @@ impl Document {
         self.write_to(&mut replacement)?;
         self.check_unchanged(path)?;
         replacement.finish(self.options.durability)
+    }
+
+    /// Writes the file to a path at which there must be nothing.
+    pub(crate) fn save_new(&self, path: &Path) -> Result<()> {
+        let mut file = Replacement::create_new(path)?;
+        self.write_to(&mut file)?;
+        file.finish(self.options.durability)
     }
 
     /// Checks that the file at a path, if it is the one from which the document was opened, has the same contents as then.

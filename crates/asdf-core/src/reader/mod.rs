@@ -12,13 +12,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use sciformats_core::commit::journal;
 use sciformats_core::error::Within;
 use sciformats_core::limits::within;
-use sciformats_core::storage::length;
+use sciformats_core::storage::{Seen, length};
 use sciformats_core::{Error, ReadAt, Result};
 
 pub use self::block::{Block, Checksum};
 pub use self::first::damaged_header;
 use crate::array::Array;
 use crate::codec::Compression;
+use crate::document::Document;
 use crate::model::layout::Layout;
 use crate::model::located::Located;
 use crate::model::ndarray::{self, NdArray};
@@ -45,6 +46,8 @@ pub struct Asdf {
     pub(crate) tree: Tree,
     pub(crate) options: OpenOptions,
     pub(crate) path: Option<PathBuf>,
+    /// The file at the path, as it was before anything of it was read.
+    pub(crate) seen: Option<Seen>,
     /// The compressed block that was decoded last, because several slabs of one array are often read one after another.
     decoded: Mutex<Option<(usize, Arc<Vec<u8>>)>>,
     others: Mutex<HashMap<PathBuf, Arc<Asdf>>>,
@@ -99,9 +102,48 @@ impl Asdf {
     /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
+        let seen = Seen::of(path).ok();
         let storage = options.external.open(path, options.access)?;
         let storage = journal::view(storage).within(Some(path), None)?;
-        Self::read(Arc::new(storage), options, Some(path.into())).within(Some(path), None)
+        let file = Self::read(Arc::new(storage), options, Some(path.into())).within(Some(path), None)?;
+        Ok(Self { seen, ..file })
+    }
+
+    /// Opens a file with the default options. If it does not exist, it is created first, with the contents that `create` puts
+    /// into the new document. This suits programs that compute a file once.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, NewArray};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("dark.asdf");
+    /// for _ in 0..2 { // the same program, twice
+    ///     let file = Asdf::open_or_create(&path, |new| {
+    ///         new.set("exposure", &30.0)?;
+    ///         new.set_array("dark", NewArray::new(&[0.5f32; 4], &[2, 2])?).map(drop)
+    ///     })?;
+    ///     assert_eq!(file.array("dark")?.shape(), [2, 2]);
+    /// }
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), `create` and [`Document::to_bytes`]. If `create` fails, there is no file. If a file
+    /// appears meanwhile, it stays, and the error is `Io`.
+    pub fn open_or_create(
+        path: impl AsRef<Path>,
+        create: impl FnOnce(&mut Document) -> Result<()>,
+    ) -> Result<Self> {
+        let path = path.as_ref();
+        match Self::open(path) {
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                let mut new = Document::new();
+                create(&mut new)?;
+                new.save_new(path)?;
+                Self::open(path)
+            }
+            opened => opened,
+        }
     }
 
     /// Opens a file in memory.
@@ -157,6 +199,7 @@ impl Asdf {
             tree,
             options: options.clone(),
             path,
+            seen: None,
             decoded: Mutex::default(),
             others: Mutex::default(),
             described: Mutex::default(),
@@ -167,6 +210,7 @@ impl Asdf {
 
     /// Continues with the file at a path, in which everything has the same position as before.
     pub(crate) fn reopen(&mut self, path: &Path) -> Result<()> {
+        self.seen = Seen::of(path).ok();
         self.storage = Arc::new(journal::view(self.options.access.open(path)?)?);
         *self.decoded.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
         self.checked.get_mut().unwrap_or_else(PoisonError::into_inner).clear();

@@ -140,6 +140,42 @@ impl Array {
         Ok(array)
     }
 
+    /// Opens an array, as [`open`](Self::open) does. If there is no file, an array of zeros is created first, in which `fill`
+    /// writes the elements. This suits programs that compute an array once.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("squares.b2nd");
+    /// let params = ArrayParams::of::<u32>(&[10, 10])?;
+    /// for _ in 0..2 { // the same program, twice
+    ///     let squares = Array::open_or_create(&path, &params, |new| new.fill_with(|[y, x]| (y * y + x * x) as u32))?;
+    ///     assert_eq!(squares.read_slice::<u32>((3, 4))?, [25]);
+    /// }
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), [`create`](Self::create), `fill` and [`commit`](Self::commit). If `fill` fails, there is no
+    /// file. The parameters of an array that exists are not compared with `params`.
+    pub fn open_or_create(
+        path: impl AsRef<Path>,
+        params: &ArrayParams,
+        fill: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<Self> {
+        let path = path.as_ref();
+        match Self::open(path) {
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                let mut new = Self::create(path, params)?;
+                fill(&mut new)?;
+                new.commit()?;
+                Ok(new)
+            }
+            opened => opened,
+        }
+    }
+
     /// Opens a file, or the folder of a sparse frame, for reading and writing.
     ///
     /// ```

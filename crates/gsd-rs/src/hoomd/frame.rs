@@ -6,7 +6,7 @@ use sciformats_core::{Error, ReadAt, Result, WriteAt};
 
 use super::log;
 use super::source::{Sink, Source};
-use super::{Bonds, Configuration, Constraints, Particles, Quantity};
+use super::{Bonds, Configuration, Constraints, Particles, Quantity, Reals};
 
 /// The complete state of a system. What the file leaves out is filled in when the frame is read.
 ///
@@ -55,6 +55,20 @@ impl Frame {
     /// ```
     pub fn new(n: u32) -> Self {
         Self { particles: Particles::new(n), ..Self::default() }
+    }
+
+    /// Returns the same frame in another periodic box: lengths `lx`, `ly`, `lz` and tilts `xy`, `xz`, `yz`.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::Frame;
+    ///
+    /// let frame = Frame::new(2).with_box([10.0f32, 10.0, 20.0, 0.0, 0.0, 0.0]);
+    /// assert_eq!(frame.configuration.periodic_box.get(2), Some(20.0));
+    /// ```
+    #[must_use]
+    pub fn with_box(mut self, periodic_box: impl Into<Reals>) -> Self {
+        self.configuration.periodic_box = periodic_box.into();
+        self
     }
 
     pub(crate) fn load(source: &Source<'_>) -> Result<Self> {
