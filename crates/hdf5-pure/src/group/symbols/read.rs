@@ -172,13 +172,13 @@ impl Symbols<'_> {
         }
     }
 
-    /// Fetches the names of the group and the symbol table nodes below `node` in one batch, if each read costs a round trip. Which
-    /// of them is needed is only known when the names have been read, so if there are many, only the names are fetched.
+    /// Fetches the names of the group, if each read costs a round trip, and with them the symbol table nodes below `node`, unless
+    /// there are many: which of them is needed is only known when the names are here.
     fn ahead(&self, node: &GroupNode) -> Result<()> {
         let Heap::Some(heap) = &self.heap else { return Ok(()) };
         self.context.together(|| {
-            let _ = self.context.expect(heap.data, heap.size);
-            if node.level == 0 && node.children.len() <= FEW_NODES {
+            let names = self.context.expect(heap.data, heap.size);
+            if names.is_err() && node.level == 0 && node.children.len() <= FEW_NODES {
                 node.children.iter().for_each(|&child| drop(read_leaf(self.context, child)));
             }
         })
