@@ -30,7 +30,7 @@ const RUN: usize = 1 << 10;
 /// to be requested once, and the system has them in memory as well. If short reads follow each other, more and more is read at once, up to
 /// 64 KiB, and up to 4 MiB of it are kept until other bytes need their place. Other reads are system calls of their own. Only if runs of less
 /// than 1 KiB are read here and there until half of the pages of a block were requested, the block stays, because a call for each would
-/// take twice as long: up to 64 MiB in all files of the process. Long reads always go to the file directly.
+/// take twice as long: up to 16 MiB in all files of the process, and up to 48 MiB if many reads find their elements there. Long reads always go to the file directly.
 ///
 /// When the file is closed, up to 64 MiB of the memory are kept for the files that are opened next, because the first use of
 /// fresh memory takes longer than reading into it. [`release_memory`](super::release_memory) returns this memory to the system.
@@ -151,7 +151,7 @@ impl ReadAt for Paged {
         }
         check_range(self.file.size(), offset, out.len() as u64)?;
         // Elements may be in a page that was read for the structures beside them.
-        if let Some(bytes) = self.staying.kept(offset, out.len()) {
+        if let Some(bytes) = self.staying.kept_elements(offset, out.len()) {
             out.copy_from_slice(bytes);
             return Ok(());
         }
@@ -159,7 +159,7 @@ impl ReadAt for Paged {
     }
 
     fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
-        if let Some(bytes) = self.staying.kept(offset, len) {
+        if let Some(bytes) = self.staying.kept_elements(offset, len) {
             return Ok(bytes);
         }
         super::fill_buffer(self, offset, len, buffer)

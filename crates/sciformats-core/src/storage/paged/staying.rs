@@ -28,8 +28,14 @@ const REGIONS: u64 = 1 << 14;
 /// The largest number of bytes that stay.
 const MOST: u64 = 128 << 20;
 
-/// The largest number of bytes that stay because of elements, in all files of the process together.
-const MOST_ELEMENTS: u64 = 64 << 20;
+/// The number of bytes that stay because of elements, in all files of the process together, before it is known whether this pays.
+const FIRST_ELEMENTS: u64 = 16 << 20;
+
+/// The largest number of bytes that stay because of elements.
+const MOST_ELEMENTS: u64 = 48 << 20;
+
+/// The number of further bytes that each read of elements allows that found them: a page for each call that was saved.
+const EARNED: u64 = PAGE as u64;
 
 /// The number of bytes that stay because of elements, in all files.
 static ELEMENTS: AtomicU64 = AtomicU64::new(0);
@@ -42,6 +48,8 @@ pub(super) struct Staying {
     bytes: AtomicU64,
     /// How many of them stay because of elements.
     elements: AtomicU64,
+    /// The number of reads of elements that found them here.
+    found: AtomicU64,
 }
 
 /// The purpose of a read.
@@ -107,7 +115,7 @@ impl Staying {
         let regions = len.div_ceil((PIECE * BLOCKS) as u64);
         let regions = if regions <= REGIONS { regions } else { 0 };
         let regions = (0..regions).map(|_| OnceLock::new()).collect();
-        Self { regions, bytes: AtomicU64::new(0), elements: AtomicU64::new(0) }
+        Self { regions, bytes: AtomicU64::new(0), elements: AtomicU64::new(0), found: AtomicU64::new(0) }
     }
 
     /// Returns whether no more pages may stay.
@@ -121,6 +129,19 @@ impl Staying {
         let region = self.regions.get(usize::try_from(number / BLOCKS as u64).ok()?)?.get()?;
         let block = region.get(bound::addressable(number % BLOCKS as u64))?.get()?;
         block.kept(range)
+    }
+
+    /// Works like [`kept`](Self::kept) for elements.
+    pub(super) fn kept_elements(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        let bytes = self.kept(offset, len)?;
+        self.found.fetch_add(1, Ordering::Relaxed);
+        Some(bytes)
+    }
+
+    /// Returns whether no more bytes may stay because of elements. The more reads have found theirs, the more may stay.
+    fn is_full_of_elements(&self) -> bool {
+        let earned = bound::product(self.found.load(Ordering::Relaxed), EARNED);
+        ELEMENTS.load(Ordering::Relaxed) >= bound::sum(FIRST_ELEMENTS, earned).min(MOST_ELEMENTS)
     }
 
     /// Returns the bytes of a range, which must not be empty and must be inside the file; `None` if they are not in one piece or
@@ -140,7 +161,7 @@ impl Staying {
         if let Some(bytes) = block.kept(range.clone()) {
             return Ok(Some(bytes));
         }
-        if self.is_full() || reason == Reason::Elements && ELEMENTS.load(Ordering::Relaxed) >= MOST_ELEMENTS {
+        if self.is_full() || reason == Reason::Elements && self.is_full_of_elements() {
             return Ok(None);
         }
         let start = number * size;
@@ -253,6 +274,34 @@ mod tests {
         let everywhere = || (0..4 * PIECE).step_by(16 * PAGE);
         assert_eq!(kept_for(Reason::Elements, everywhere(), 10), 0);
         assert_eq!(kept_for(Reason::Elements, everywhere().chain(everywhere()), 10), 16 * PAGE as u64);
+    }
+
+    #[test]
+    fn more_elements_stay_if_reads_find_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, len) = (dir.path().join("file"), MOST_ELEMENTS + (8 << 20));
+        std::fs::File::create(&path).unwrap().set_len(len).unwrap();
+        let file = FileStorage::open(&path).unwrap();
+        let staying = Staying::new(len);
+        let everywhere = || {
+            for at in (0..len).step_by(PAGE) {
+                staying.get(&file, at, 40, Reason::Elements).unwrap();
+            }
+            staying.elements.load(Ordering::Relaxed)
+        };
+        // What was read once only is not worth more. Other tests may have elements in memory, too.
+        let first = everywhere();
+        assert!((1..=FIRST_ELEMENTS + PIECE as u64).contains(&first), "{first}");
+        assert_eq!(everywhere(), first);
+        for _ in 0..(1 << 20) / EARNED {
+            assert_eq!(staying.kept_elements(33 * PAGE as u64, 40), Some(&[0; 40][..]));
+        }
+        let earned = everywhere() - first;
+        assert!((1..=(1 << 20) + PIECE as u64).contains(&earned), "{earned}");
+        for _ in 0..2 * MOST_ELEMENTS / EARNED {
+            staying.kept_elements(33 * PAGE as u64, 40);
+        }
+        assert!(everywhere() <= MOST_ELEMENTS + PIECE as u64);
     }
 
     #[test]
