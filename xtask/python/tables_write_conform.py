@@ -118,7 +118,11 @@ def group():
 
 def frame():
     """A frame in anndata, with every kind of missing value."""
-    run("convert", "missing.parquet", "cells.h5ad", "--force")
+    run("convert", "missing.parquet", "cells.h5ad", "--filter", "zlib", "--force")
+    with h5py.File(f"{FOLDER}/cells.h5ad") as file:
+        plain = []
+        file.visititems(lambda name, it: isinstance(it, h5py.Dataset) and it.compression != "gzip" and plain.append(name))
+        assert not plain, f"not compressed: {plain}"
     obs = anndata.read_h5ad(f"{FOLDER}/cells.h5ad").obs
     assert list(obs.columns) == MISSING.column_names and len(obs) == ROWS
     assert str(obs["few"].dtype) == "Int32" and str(obs["maybe"].dtype) == "boolean" and str(obs["kind"].dtype) == "category"

@@ -29,7 +29,7 @@ pub(crate) fn tropics(path: &Path) -> Result<f64> {
 pub(crate) fn make(path: &Path) -> Result<()> {
     let mut file = Writer::create(path)?;
     file.root().attribute("Conventions", "CF-1.8")?;
-    let t2m = file.dataset("t2m").shape([0, 90, 180]).unlimited().chunks([1, 90, 180]).shuffle().deflate(4);
+    let t2m = file.dataset("t2m").rows([90, 180]).chunks([1, 90, 180]).shuffle().deflate(4);
     let t2m = t2m.attribute("units", "K").attribute("scale_factor", 0.01).attribute("add_offset", 273.15);
     let mut hours = t2m.create::<i16>()?;
     for hour in 0..48i16 {

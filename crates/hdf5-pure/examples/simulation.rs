@@ -19,8 +19,7 @@ fn main() -> Result<()> {
 pub(crate) fn run(path: &Path, steps: u64) -> Result<u64> {
     let mut file = Editor::open_or_create(path, |new| {
         new.root().attribute("software", "simulation 1.0")?;
-        let position = new.dataset("position").shape([0, 3]).unlimited();
-        position.chunks([1024, 3]).attribute("units", "nm").create::<f32>().map(drop)
+        new.dataset("position").rows([3]).chunks([1024, 3]).attribute("units", "nm").write::<f32>(&[])
     })?;
     let done = file.open_dataset("position")?.shape().first().copied().unwrap_or(0);
     for step in done..done + steps {

@@ -96,7 +96,7 @@ pub mod options {
 
 /// The filters of chunks, and those that callers implement.
 pub mod filters {
-    pub use crate::api::writer::{BloscCodec, BloscShuffle, Filters};
+    pub use crate::api::writer::{BloscCodec, BloscShuffle, Filters, SzipCoding};
     pub use crate::filter::{Filter, Registry, known};
 }
 

@@ -116,7 +116,7 @@ fn texts_too() -> Result {
 fn open_or_create_makes_a_file_once() -> Result {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.h5");
-    let failed = Editor::open_or_create(&path, |_| Err(Error::usage("this", "fails")));
+    let failed = Editor::open_or_create(&path, |_| Err::<(), _>(Error::usage("this", "fails")));
     assert!(failed.is_err() && !path.exists());
     for day in 0..3 {
         let mut made = false;

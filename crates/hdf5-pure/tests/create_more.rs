@@ -43,6 +43,7 @@ fn the_first_dimension_may_be_unlimited() -> Result {
         let mut file = writer(bound)?;
         file.dataset("before").unlimited().shape([2, 3]).write(&[1u8; 6])?;
         file.dataset("list").unlimited().write(&[1, 2])?;
+        file.dataset("rows").rows([3]).write::<u8>(&[])?;
         file.dataset("last")
             .max_shape([None, None])
             .unlimited()
@@ -58,6 +59,7 @@ fn the_first_dimension_may_be_unlimited() -> Result {
         };
         assert_eq!(maximum("before")?, [None, Some(3)]);
         assert_eq!(maximum("list")?, [None]);
+        assert_eq!((maximum("rows")?, file.dataset("rows")?.shape()), (vec![None, Some(3)], &[0, 3][..]));
         assert_eq!(maximum("last")?, [None, Some(3)]);
         assert_eq!(file.dataset("last")?.read::<u8>()?, [7; 3]);
     }

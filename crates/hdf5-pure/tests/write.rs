@@ -1,6 +1,6 @@
 //! Writes files with every bound, and reads them.
 
-use hdf5_pure::filters::Filters;
+use hdf5_pure::filters::{Filters, SzipCoding};
 use hdf5_pure::options::Bound;
 use hdf5_pure::references::StandardReference;
 use hdf5_pure::structure::{Mapping, Regular, Selection};
@@ -505,8 +505,8 @@ fn every_filter() -> Vec<(&'static str, Filters)> {
         ("bitshuffle_lz4", Filters::new().bitshuffle_lz4()),
         #[cfg(feature = "zstd")]
         ("bitshuffle_zstd", Filters::new().bitshuffle_zstd(3)),
-        ("szip", Filters::new().szip(true, 16)),
-        ("szip_plain", Filters::new().szip(false, 8)),
+        ("szip", Filters::new().szip(SzipCoding::Differences, 16)),
+        ("szip_plain", Filters::new().szip(SzipCoding::Elements, 8)),
         ("n_bit", Filters::new().n_bit()),
         ("scale_offset", Filters::new().scale_offset()),
     ]

@@ -13,7 +13,7 @@ use sciformats_arrow::arrow_array::{Array, RecordBatch, RecordBatchReader};
 use sciformats_arrow::sciformats_conventions::Dataset;
 use sciformats_arrow::sciformats_conventions::sciformats::hdf5_pure::{CreateOptions, Datatype, Writer};
 use sciformats_arrow::sciformats_conventions::sciformats::{Error, File, OpenOptions, Result};
-use sciformats_arrow::write::{Form, WriteOptions, write_hdf5};
+use sciformats_arrow::write::{Form, WriteOptions, rehearse_hdf5, write_hdf5};
 use sciformats_arrow::{Batches, Comparison, Open, Options, Predicate, Scalar, open_file};
 use sciformats_core::ReadAt;
 
@@ -158,6 +158,31 @@ fn what_is_written_is_read_again() {
         assert!(share.value(0) == 0.5 && (share.is_null(1) || share.value(1).is_nan()), "{form:?}");
         assert_eq!(batch.column(2).as_string::<i64>().value(1), "b,c", "{form:?}");
         assert!(batch.column(3).as_boolean().value(0) && !batch.column(3).as_boolean().value(1), "{form:?}");
+    }
+}
+
+#[test]
+fn every_form_obeys_the_level() {
+    let folder = Folder::new("levels");
+    let csv = folder.path().join("log.csv");
+    let rows: String = (0..5000).map(|row| format!("{row},0.5,name {}\r\n", row % 3)).collect();
+    std::fs::write(&csv, format!("at,share,name\r\n{rows}")).unwrap();
+    let table = open_file(&csv, None, &opener()).unwrap();
+    for form in Form::ALL {
+        let path = folder.path().join(format!("{}.h5", form.word()));
+        let size = |level| {
+            let options = WriteOptions::default().with_form(form).with_level(level).with_overwrite(true);
+            write_hdf5(table.as_ref(), &path, &options).unwrap();
+            let file = Dataset::open(&path).unwrap();
+            let infos = file.file().arrays().map(|array| array.unwrap().info().clone());
+            let long = infos.filter(|info| info.elements().unwrap() > 3);
+            assert!(long.into_iter().all(|info| info.filters.is_empty() == (level == 0)), "{form:?} {level}");
+            std::fs::metadata(&path).unwrap().len()
+        };
+        assert!(size(9) + 20_000 < size(0), "{form:?}");
+        let beyond = WriteOptions::default().with_form(form).with_level(10).with_overwrite(true);
+        assert!(write_hdf5(table.as_ref(), &path, &beyond).is_err(), "{form:?}");
+        assert!(rehearse_hdf5(table.as_ref(), &path, &beyond).is_err(), "{form:?}");
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sciformats::sciformats_remote::{self, Remote, RemoteOptions, index::Index};
+use sciformats::sciformats_remote::{self, Existing, Remote, RemoteOptions, index::Index};
 use sciformats::{Error, File, OpenOptions, Opened, Result};
 use sciformats_core::storage::FileStorage;
 use sciformats_core::{ReadAt, bound};
@@ -134,11 +134,11 @@ impl Far {
     }
 
     /// Writes a local file to a URL.
-    pub(crate) fn upload(&self, file: &Path, path: &Path, replace: bool) -> Outcome<()> {
+    pub(crate) fn upload(&self, file: &Path, path: &Path, existing: Existing) -> Outcome<()> {
         let url = self.urls.get(path).map(String::as_str).unwrap_or_default();
         let write = || {
             let file = FileStorage::open(file)?;
-            sciformats_remote::upload(&file, url, &self.remote(), replace)
+            sciformats_remote::upload(&file, url, &self.remote(), existing)
         };
         write().map_err(|error| Failure::unwritten(path, &error))
     }

@@ -154,6 +154,8 @@ fn what_is_there_stays_there() {
 fn repacked_files_hold_the_same() {
     let dir = folder(&["gsd/hoomd-log.gsd", "rawarray/lz4.ra"]);
     let dir = dir.path();
+    let out = stdout(dir, 0, &["repack", "hoomd-log.gsd", "named-wrongly.h5", "--dry-run"]);
+    assert!(out.contains("the file has the ending of HDF5, but its format is still GSD"), "{out}");
     let out = stdout(dir, 0, &["repack", "hoomd-log.gsd", "small.gsd"]);
     assert!(out.starts_with("small.gsd: written and checked"), "{out}");
     assert_eq!(manifest(dir, "hoomd-log.gsd"), manifest(dir, "small.gsd"));

@@ -139,6 +139,9 @@ fn a_length_that_nobody_knows_is_not_zero() {
         target: Selection::Regular(vec![unlimited]),
     };
     let made = file.dataset("v").shape([0]).max_shape([None]);
+    made.map_selection(mapping.clone()).create::<i32>().unwrap();
+    // The file says how long it was when it was written.
+    let made = file.dataset("was").shape([4]).max_shape([None]);
     made.map_selection(mapping).create::<i32>().unwrap();
     file.finish().unwrap();
     let program = Program::at(place.path());
@@ -146,7 +149,17 @@ fn a_length_that_nobody_knows_is_not_zero() {
     let output = program.run(&["stats", "m.h5"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.code() == Some(1) && text.contains("gone.h5"), "{text}");
-    for word in ["m.h5", "m.h5:/v"] {
+    for options in [&["ls", "m.h5"][..], &["ls", "-l", "m.h5"], &["ls", "m.h5:/v"], &["ls", "m.h5:/was"]] {
+        let text = program.stdout(0, options);
+        assert!(text.contains("unknown length") && !text.contains(" 0 B"), "{options:?}: {text}");
+    }
+    let sizes = program.stdout(0, &["ls", "--sizes", "m.h5"]);
+    assert_eq!(sizes.matches("unknown length").count(), 2, "{sizes}");
+    for line in program.stdout(0, &["ls", "--json", "m.h5"]).lines().skip(1) {
+        let json: Json = serde_json::from_str(line).unwrap();
+        assert!(json["unknown"].to_string().contains("gone.h5") && json.get("shape").is_none(), "{json}");
+    }
+    for word in ["m.h5", "m.h5:/v", "m.h5:/was"] {
         let text = program.stdout(0, &["info", word]);
         assert!(
             text.contains("of unknown length") && text.contains("gone.h5") && !text.contains(" 0 B"),

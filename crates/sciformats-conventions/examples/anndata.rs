@@ -1,6 +1,6 @@
 //! The mean count of each gene in each type of cell: `anndata [FILE]`, a file of AnnData, which is made if it is not there.
 //!
-//! The counts are a sparse matrix, of which one cell is in memory at a time.
+//! The counts are a sparse matrix, of which a few cells are in memory at a time.
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
 use std::env;
@@ -25,14 +25,7 @@ fn main() -> Result<()> {
 pub(crate) fn means(path: &Path) -> Result<Vec<(String, Vec<f64>)>> {
     let data = Dataset::open(path)?;
     let (codes, names) = data.table("/obs")?.read("cell_type")?.into_categories()?;
-    let counts = data.sparse("/X")?;
-    let mut sums = vec![(0.0, vec![0.0; counts.shape[1] as usize]); names.len()];
-    for (cell, code) in (0..).zip(codes) {
-        let Some((cells, sums)) = code.and_then(|code| sums.get_mut(code)) else { continue };
-        *cells += 1.0;
-        sums.iter_mut().zip(counts.dense(cell, 1)?).for_each(|(sum, count)| *sum += count);
-    }
-    let means = sums.into_iter().map(|(cells, sums)| sums.into_iter().map(|sum| sum / cells).collect());
+    let means = data.sparse("/X")?.means(&codes, names.len())?;
     Ok(names.iter().cloned().zip(means).collect())
 }
 

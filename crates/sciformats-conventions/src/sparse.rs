@@ -270,6 +270,70 @@ impl SparseMatrix {
         Ok(out)
     }
 
+    /// Returns the mean of each column over the rows of each group, for example of each gene over the cells of each type.
+    /// `groups` are the group of each row, such as [`into_categories`](Values::into_categories) returns them, and `None` for a
+    /// row that belongs to none; `count` is the number of groups. A few rows or columns at a time are in memory. The mean of
+    /// no rows is not a number.
+    ///
+    /// ```no_run
+    /// use sciformats_conventions::Dataset;
+    ///
+    /// let cells = Dataset::open("cells.h5ad")?;
+    /// let (types, names) = cells.table("/obs")?.read("cell_type")?.into_categories()?;
+    /// for (name, means) in names.iter().zip(cells.sparse("/X")?.means(&types, names.len())?) {
+    ///     println!("{name}: {means:?}");
+    /// }
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if there is not one group per row, or if a row belongs to a group that does not exist; as
+    /// [`read`](Self::read); and if the means exceed the memory limit.
+    pub fn means(&self, groups: &[Option<usize>], count: usize) -> Result<Vec<Vec<f64>>> {
+        let [rows, columns] = self.shape;
+        if groups.len() as u64 != rows {
+            return Err(self.wrong(&format!("has {rows} rows, but {} are in groups", groups.len())));
+        }
+        let bytes = (count as u64).saturating_mul(columns).saturating_mul(8); // a bound: more than any limit
+        self.file().limits().memory("bytes of the means", bytes)?;
+        let mut means = vec![vec![0.0; bound::addressable(columns)]; count];
+        let mut rows_of = vec![0.0; count];
+        for &group in groups.iter().flatten() {
+            let rows = rows_of.get_mut(group);
+            *rows
+                .ok_or_else(|| self.wrong(&format!("has no group {group}, because there are {count}")))? +=
+                1.0;
+        }
+        let mut first = 0;
+        while first < self.lines() {
+            let lines = LINES.min(self.lines() - first);
+            let stored = self.read(first, lines)?;
+            let numbers = stored.values.numbers()?;
+            for (line, ends) in (first..).zip(stored.starts.windows(2)) {
+                let &[from, to] = ends else { continue };
+                let elements = bound::addressable(from)..bound::addressable(to);
+                let elements = stored.indices.get(elements.clone()).zip(numbers.get(elements));
+                let (indices, numbers) =
+                    elements.ok_or_else(|| self.wrong("has fewer elements than indices"))?;
+                for (&index, number) in indices.iter().zip(numbers) {
+                    let (row, column) = if self.major == Major::Rows { (line, index) } else { (index, line) };
+                    let group = groups.get(bound::addressable(row)).copied().flatten();
+                    let sum =
+                        group.and_then(|group| means.get_mut(group)?.get_mut(bound::addressable(column)));
+                    if let Some(sum) = sum {
+                        *sum += number;
+                    }
+                }
+            }
+            first += lines;
+        }
+        for (means, rows) in means.iter_mut().zip(rows_of) {
+            means.iter_mut().for_each(|mean| *mean /= rows);
+        }
+        Ok(means)
+    }
+
     /// Reads all elements of `count` rows (of CSR) or columns (of CSC), starting at `first`, in C order,
     /// including those that are not stored.
     ///

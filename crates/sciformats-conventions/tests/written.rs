@@ -79,6 +79,19 @@ fn anndata_have_frames_and_matrices() {
     assert!(matches!(cells.read("stage").unwrap(), Values::Categories { ordered: true, .. }));
     assert_eq!(data.sparse("/X").unwrap().dense(0, 3).unwrap(), [0.0, 5.0, 0.0, 0.0, 1.0, 7.0]);
     assert_eq!(data.sparse("/layers/turned").unwrap().dense(1, 1).unwrap(), [5.0, 0.0, 7.0]);
+    for path in ["/X", "/layers/turned"] {
+        let counts = data.sparse(path).unwrap();
+        // Rows 0 and 2, row 1, and no row; and of a row that is in no group.
+        assert_eq!(
+            counts.means(&[Some(0), Some(1), Some(0)], 2).unwrap(),
+            [[0.5, 6.0], [0.0, 0.0]],
+            "{path}"
+        );
+        let means = counts.means(&[None, None, Some(1)], 2).unwrap();
+        assert!(means[0].iter().all(|mean| mean.is_nan()) && means[1] == [1.0, 7.0], "{path}: {means:?}");
+        assert!(counts.means(&[None, None], 1).is_err(), "a row has no group");
+        assert!(counts.means(&[None, None, Some(1)], 1).is_err(), "there is only one group");
+    }
 
     let mut lacking = AnnData::create(dir.path().join("lacking.h5ad")).unwrap();
     lacking.frame("obs", &["c1"]).unwrap();

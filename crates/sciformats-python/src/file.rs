@@ -249,12 +249,12 @@ impl Array {
 
     /// Returns the number of bytes that are stored for the array, if it is known.
     #[getter]
-    fn stored(&self) -> Option<u64> {
-        self.info.stored
+    fn stored(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        Ok(self.measured(py)?.stored)
     }
 
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        facts(py, &self.info.facts)
+        facts(py, &self.measured(py)?.facts)
     }
 
     /// Returns the canonical bytes of elements that were never written.
@@ -295,6 +295,16 @@ impl Array {
 }
 
 impl Array {
+    /// Returns the description with what takes all chunks to know.
+    fn measured(&self, py: Python<'_>) -> PyResult<ArrayInfo> {
+        let file = self.handle.file()?;
+        let object = py.detach(|| file.source().measured(ObjectId(self.id)));
+        Ok(match object.map_err(|error| self.handle.raise(&error))? {
+            Object::Array(info) => *info,
+            _ => self.info.clone(),
+        })
+    }
+
     fn bytes(&self, py: Python<'_>, ranges: Vec<(u64, u64, u64)>) -> PyResult<Vec<u8>> {
         let file = self.handle.file()?;
         let ranges: Vec<Range> =

@@ -606,6 +606,9 @@ def test_names_are_refused_as_h5py_refuses_them(tmp_path: pathlib.Path) -> None:
 def test_a_group_is_not_moved_into_itself(tmp_path: pathlib.Path) -> None:
     with h5.File(tmp_path / "moved.h5", "w") as file:
         file["g/x"] = 1
-        with pytest.raises(ValueError, match="leads into"):
-            file.move("g", "g/new")
+        for to in ["g/new", "g/below/new"]:
+            with pytest.raises(ValueError, match="leads into the object that is moved, which cannot be inside itself"):
+                file.move("g", to)
+            with pytest.raises(ValueError, match="cannot be inside itself"):
+                file.id.links.move(b"g", file.id, to.encode())
         assert list(file["g"]) == ["x"]

@@ -1,7 +1,7 @@
 //! References to HDF5 files of every layout and index, put together by a reader of its own.
 
 use crate::support::{assemble, collect};
-use sciformats::hdf5_pure::filters::Filters;
+use sciformats::hdf5_pure::filters::{Filters, SzipCoding};
 use sciformats::hdf5_pure::options::Bound;
 use sciformats::hdf5_pure::{CreateOptions, Writer};
 use sciformats::{File, Range, Slab};
@@ -163,7 +163,7 @@ fn pipelines_without_a_codec_of_zarr_are_undone_by_one_of_ours() {
         };
         add("lzf", Filters::new().lzf());
         add("lz4", Filters::new().shuffle().lz4());
-        add("szip", Filters::new().szip(true, 16));
+        add("szip", Filters::new().szip(SzipCoding::Differences, 16));
         add("scaled", Filters::new().scale_offset());
         writer
             .dataset("edges")

@@ -29,4 +29,4 @@ mod tls;
 mod url;
 
 pub use options::RemoteOptions;
-pub use remote::{Remote, exists, is_url, open, shown, upload};
+pub use remote::{Existing, Remote, exists, is_url, open, shown, upload};

@@ -121,30 +121,41 @@ pub fn open(url: &str, options: &RemoteOptions) -> Result<Remote> {
     Remote::new(Http::open(url, options)?, url, options)
 }
 
+/// What happens to a file that is already where another one is to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays as it is, and nothing is written.
+    Refused,
+    /// The new file takes its place when it is complete.
+    Replaced,
+}
+
 /// Writes a file into an object store, as a whole or not at all: `s3://BUCKET/KEY`, `gs://BUCKET/KEY` or
 /// `az://CONTAINER/KEY`, with the feature of that store. Long files are sent in parts, several at the same time, which become a
 /// file when all of them have arrived. What was written is read by [`open`].
 ///
-/// Without `replace`, an existing file stays as it is. For files of more than 8 MiB this is checked before the first part is sent,
+/// `existing` says what happens to a file that is there already. For files of more than 8 MiB this is checked before the first part is sent,
 /// because the stores offer no later check.
 ///
 /// ```no_run
+/// use sciformats_remote::Existing;
+///
 /// let file = sciformats_core::storage::FileStorage::open("run.h5")?;
-/// sciformats_remote::upload(&file, "s3://data/run.h5", &Default::default(), false)?;
+/// sciformats_remote::upload(&file, "s3://data/run.h5", &Default::default(), Existing::Refused)?;
 /// # Ok::<(), sciformats_core::Error>(())
 /// ```
 ///
 /// # Errors
 ///
-/// `Io`, for example if the file exists and `replace` is false; [`Usage`](sciformats_core::Error::Usage) if `url` is not an address;
+/// `Io`, for example if the file exists and is not to be replaced; [`Usage`](sciformats_core::Error::Usage) if `url` is not an address;
 /// `Unsupported` for other URLs, or if this build lacks the feature of the store.
-pub fn upload(file: &dyn ReadAt, url: &str, options: &RemoteOptions, replace: bool) -> Result<()> {
+pub fn upload(file: &dyn ReadAt, url: &str, options: &RemoteOptions, existing: Existing) -> Result<()> {
     writable(url)?;
     #[cfg(feature = "cloud")]
-    return crate::cloud::upload(file, url, options, replace);
+    return crate::cloud::upload(file, url, options, existing);
     #[cfg(not(feature = "cloud"))]
     {
-        let _ = (file, options, replace);
+        let _ = (file, options, existing);
         Err(Address::parse(url)?.unsupported())
     }
 }

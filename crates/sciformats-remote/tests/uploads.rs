@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sciformats_core::Error;
-use sciformats_remote::{RemoteOptions, exists, open, upload};
+use sciformats_remote::{Existing, RemoteOptions, exists, open, upload};
 
 const ADDRESS: &str = "s3://bucket/a folder/run.h5";
 
@@ -202,7 +202,7 @@ fn short_and_long_files_arrive() {
         let options = store.options();
         assert!(!exists(ADDRESS, &options).unwrap());
         for len in [0, 1000, LONG] {
-            upload(&bytes(len), ADDRESS, &options, true).unwrap();
+            upload(&bytes(len), ADDRESS, &options, Existing::Replaced).unwrap();
             assert!(store.object().unwrap() == bytes(len), "{fault:?} {len}");
         }
         let lengths = std::mem::take(&mut store.contents.lock().unwrap().lengths);
@@ -211,7 +211,7 @@ fn short_and_long_files_arrive() {
         assert_eq!(store.uploads(), 0);
         // A file that exists stays, unless it is to be replaced.
         for len in [10, LONG] {
-            let error = upload(&bytes(len), ADDRESS, &options, false).unwrap_err();
+            let error = upload(&bytes(len), ADDRESS, &options, Existing::Refused).unwrap_err();
             assert!(
                 error.to_string().contains("exists already") && error.to_string().contains(ADDRESS),
                 "{error}"
@@ -227,8 +227,8 @@ fn an_upload_that_fails_leaves_what_was_there() {
     for fault in [Fault::RefuseThird, Fault::BusyThird, Fault::RefuseEnd, Fault::LieAtEnd] {
         let store = Store::new(fault);
         let options = store.options();
-        upload(&b"before".to_vec(), ADDRESS, &options, false).unwrap();
-        let error = upload(&bytes(LONG), ADDRESS, &options, true).unwrap_err();
+        upload(&b"before".to_vec(), ADDRESS, &options, Existing::Refused).unwrap();
+        let error = upload(&bytes(LONG), ADDRESS, &options, Existing::Replaced).unwrap_err();
         assert!(matches!(error, Error::Io { path: Some(_), .. }), "{fault:?}: {error}");
         assert_eq!(store.object().unwrap(), b"before", "{fault:?}");
         assert_eq!(store.uploads(), 0, "{fault:?}");
@@ -238,8 +238,8 @@ fn an_upload_that_fails_leaves_what_was_there() {
 #[test]
 fn other_places_are_refused() {
     let options = RemoteOptions::default();
-    let error = upload(&b"x".to_vec(), "https://a.example/f.h5", &options, true).unwrap_err();
+    let error = upload(&b"x".to_vec(), "https://a.example/f.h5", &options, Existing::Replaced).unwrap_err();
     assert!(matches!(error, Error::Unsupported { .. }), "{error}");
     assert!(open("s3://bucket", &options).is_err());
-    assert!(upload(&b"x".to_vec(), "s3://bucket/", &options, true).is_err());
+    assert!(upload(&b"x".to_vec(), "s3://bucket/", &options, Existing::Replaced).is_err());
 }

@@ -284,7 +284,7 @@ pub(crate) fn object(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
     let file = data.file();
     let path = request.text("path")?;
     let id = file.resolve(path)?;
-    let found = file.source().object(id)?;
+    let found = file.source().measured(id)?;
     let mut line = Map::new();
     line.insert("path".into(), path.into());
     line.insert("kind".into(), found.kind().word().into());

@@ -3,12 +3,16 @@
 #![cfg(feature = "hdf5")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::borrow::Cow;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use sciformats::hdf5_pure::{CreateOptions, Writer};
 use sciformats::source::Fact;
-use sciformats::{File, Format, Name, Object, Target, Value};
+use sciformats::{File, Format, Name, Object, OpenOptions, ReadAt, Target, Value};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5").join(name)
@@ -60,6 +64,42 @@ fn a_null_dataspace_has_no_elements() {
     assert_eq!(one.read_slab::<f64>(&all).unwrap(), [2.5]);
 }
 
+/// A file in memory that counts the bytes that are read.
+struct Counted(Vec<u8>, Arc<AtomicU64>);
+
+impl ReadAt for Counted {
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> sciformats::Result<Cow<'_, [u8]>> {
+        self.1.fetch_add(len as u64, Ordering::Relaxed);
+        self.0.read_at(offset, len)
+    }
+}
+
+#[test]
+fn describing_an_array_costs_the_same_however_many_chunks_it_has() {
+    let read = |chunks: u64| {
+        let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+        let values = vec![1u8; usize::try_from(chunks).unwrap()];
+        file.dataset("u").shape([chunks]).max_shape([None]).chunks([1]).write(&values).unwrap();
+        let count = Arc::new(AtomicU64::new(0));
+        let storage = Counted(file.into_bytes().unwrap(), Arc::clone(&count));
+        let file = File::from_storage(storage, &OpenOptions::default()).unwrap();
+        let u = file.resolve("/u").unwrap();
+        let before = count.load(Ordering::Relaxed);
+        let Object::Array(info) = file.source().object(u).unwrap() else { panic!("it is an array") };
+        let cost = count.load(Ordering::Relaxed) - before;
+        assert_eq!((info.shape, info.stored), (Some(vec![chunks]), None));
+        // Who asks for it learns how much is stored.
+        let Object::Array(info) = file.source().measured(u).unwrap() else { panic!("it is an array") };
+        assert_eq!((info.stored, fact(&info.facts, "chunks stored")), (Some(chunks), Some(&chunks.into())));
+        cost
+    };
+    assert_eq!(read(10), read(20_000));
+}
+
 #[test]
 fn stored_bytes_are_those_of_the_chunks() {
     for name in ["filters.h5", "indexes-earliest.h5", "indexes-latest.h5"] {
@@ -70,7 +110,7 @@ fn stored_bytes_are_those_of_the_chunks() {
         while let Some(group) = groups.pop() {
             for member in source.members(group).unwrap() {
                 let Target::Object(id) = member.unwrap().target else { continue };
-                match source.object(id).unwrap() {
+                match source.measured(id).unwrap() {
                     Object::Group => groups.push(id),
                     Object::Array(info) => {
                         let compact = info.facts.contains(&("layout", "compact".into()));

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
+use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters, SzipCoding};
 use hdf5_pure::options::{Bound, FileSpace};
 use hdf5_pure::references::{RegionReference, StandardReference};
 use hdf5_pure::values::{Committed, Empty, FixedString};
@@ -175,8 +175,8 @@ fn filters(file: &mut Writer, _: Bound) -> Result<()> {
         ("bitshuffle", Filters::new().bitshuffle()),
         ("bitshuffle_lz4", Filters::new().bitshuffle_lz4()),
         ("bitshuffle_zstd", Filters::new().bitshuffle_zstd(3)),
-        ("szip", Filters::new().szip(true, 16)),
-        ("szip_plain", Filters::new().szip(false, 8)),
+        ("szip", Filters::new().szip(SzipCoding::Differences, 16)),
+        ("szip_plain", Filters::new().szip(SzipCoding::Elements, 8)),
         ("n_bit", Filters::new().n_bit()),
     ];
     let (shape, n) = ([70u64, 50], 3500);

@@ -249,6 +249,7 @@ fn object(context: &Context, address: Address, own: &Types<'_>, k: u16) -> Resul
         address,
         dataspace: present(dataspace, "dataspace of a dataset")?,
         stored_shape: None,
+        unsized_because: None,
         datatype: present(datatype, "datatype of a dataset")?,
         storage: Ok(read::storage(context, &header)?),
         places: None,

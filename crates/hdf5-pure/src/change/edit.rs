@@ -288,7 +288,10 @@ impl Tree {
         let mut at = if to.starts_with(b"/") { ObjectId::ROOT } else { from };
         for name in to.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
             if at == moved {
-                return Err(Error::usage("path", "leads into the object that is moved"));
+                return Err(Error::usage(
+                    "path",
+                    "leads into the object that is moved, which cannot be inside itself",
+                ));
             }
             at = match self.member(at, name)? {
                 Some(Destination::Object(id)) => id,

@@ -30,6 +30,8 @@ pub(crate) struct Content {
     pub(crate) dataspace: Dataspace,
     /// The shape that the file stores, if that of a virtual dataset follows from its sources.
     pub(crate) stored_shape: Option<Vec<u64>>,
+    /// Why nobody knows the shape, if it follows from sources that cannot be asked.
+    pub(crate) unsized_because: Option<Error>,
     pub(crate) datatype: Datatype,
     /// The storage, or an error if the messages that describe it are damaged. The shape and the datatype may be known
     /// all the same.
@@ -85,7 +87,15 @@ pub(crate) fn storage(context: &Context, object: &Object<'_>) -> Result<Storage>
 pub(crate) fn content(opened: &Opened, object: &Object<'_>) -> Result<Content> {
     let (dataspace, datatype) = shape_and_type(opened, object)?;
     let storage = storage(&opened.context, object);
-    Ok(Content { address: object.address, dataspace, stored_shape: None, datatype, storage, places: None })
+    Ok(Content {
+        address: object.address,
+        dataspace,
+        stored_shape: None,
+        unsized_because: None,
+        datatype,
+        storage,
+        places: None,
+    })
 }
 
 /// Runs of adjacent elements of at least this many bytes are read with a system call of their own.

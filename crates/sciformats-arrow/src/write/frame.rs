@@ -18,7 +18,8 @@ use crate::{Options, Scan};
 pub(super) fn write(table: &dyn Scan, (file, place): (&Path, &str), options: &WriteOptions) -> Result<u64> {
     let schema = table.schema();
     let place = place.trim_matches('/');
-    let mut data = if options.overwrite { AnnData::overwrite(file)? } else { AnnData::create(file)? };
+    let data = if options.overwrite { AnnData::overwrite(file)? } else { AnnData::create(file)? };
+    let mut data = data.with_level(options.level);
     let (index, names) = index(table, &schema)?;
     let rows = names.len() as u64;
     let named: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -35,7 +35,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sciformats::{ArrayInfo, File, Format, ObjectId, Slab};
+use sciformats::{File, Format};
 
 use crate::args::{Command, Object};
 use crate::failure::{Answer, Failure, Outcome, complain, explain};
@@ -265,12 +265,4 @@ fn for_each_opened(
         }
     }
     if unreadable { Err(Failure::Reported) } else { Ok(answer) }
-}
-
-/// Fails if an array seems to have no elements because its length is that of sources which cannot be asked.
-fn known_length(file: &File, id: ObjectId, info: &ArrayInfo) -> sciformats::Result<()> {
-    match info.shape.as_deref().filter(|shape| shape.contains(&0)) {
-        Some(shape) => file.source().read(id, &Slab::all(shape)?, &mut Vec::new()),
-        None => Ok(()),
-    }
 }

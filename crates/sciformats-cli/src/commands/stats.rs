@@ -11,7 +11,6 @@ use sciformats_conventions::time::TimeUnits;
 use sciformats_conventions::{Dataset, Variable};
 
 use super::json::JsonObject;
-use super::known_length;
 use crate::args::Stats;
 use crate::failure::{Answer, Failure, Outcome, remark};
 use crate::figure::sample::{Quantiles, Statistics};
@@ -136,8 +135,8 @@ fn one_object(args: &Stats, session: &Session) -> Outcome {
     let file = session.open_whole(path)?;
     let id = file.resolve(&args.object.path).map_err(|error| Failure::within(path, &file, &error))?;
     let object = file.source().object(id);
-    if let Ok(Object::Array(info)) = &object {
-        known_length(&file, id, info).map_err(|error| Failure::of(path, &error))?;
+    if let Ok(Object::Array(_)) = &object {
+        file.source().sized(id).map_err(|error| Failure::of(path, &error))?;
     }
     let group = matches!(object, Ok(Object::Group));
     let data = Dataset::new(file);
@@ -305,7 +304,7 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
     let _ = breadth_first(file.source(), (group, root), file.limits(), &mut |entry| {
         match &entry.what {
             Found::Object(id, Object::Array(info)) if info.elements().is_some() => {
-                let unknown = known_length(file, *id, info).err();
+                let unknown = file.source().sized(*id).err();
                 if unknown.is_some() || info.elements() != Some(0) {
                     paths.push((entry.path.clone(), unknown));
                 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use sciformats::hdf5_pure::{GroupWriter, Store, Writer};
+use sciformats::hdf5_pure::{DatasetBuilder, GroupWriter, Store, Writer};
 use sciformats::{Error, Result};
 
 use super::counted;
@@ -29,6 +29,7 @@ use super::counted;
 #[derive(Debug)]
 pub struct AnnData {
     writer: Writer,
+    level: u32,
     /// The paths of everything that was written.
     paths: Vec<String>,
     /// The path of each data frame, and the names of its columns.
@@ -39,12 +40,18 @@ pub struct AnnData {
 #[derive(Debug)]
 pub struct Frame<'w> {
     group: GroupWriter<'w>,
+    level: u32,
     rows: usize,
     columns: &'w mut Vec<String>,
 }
 
 /// The groups that every file has.
 const MAPPINGS: [&str; 6] = ["layers", "obsm", "obsp", "uns", "varm", "varp"];
+
+/// Compresses an array, unless the level is 0.
+fn compressed(array: DatasetBuilder<'_>, level: u32) -> DatasetBuilder<'_> {
+    if level == 0 { array } else { array.shuffle().deflate(level) }
+}
 
 /// Marks a group with an encoding.
 fn encoded(group: &mut GroupWriter<'_>, kind: &str, version: &str) -> Result<()> {
@@ -74,7 +81,22 @@ impl AnnData {
 
     fn over(mut writer: Writer) -> Result<Self> {
         writer.root().attribute("encoding-type", "anndata")?.attribute("encoding-version", "0.1.0")?;
-        Ok(Self { writer, paths: Vec::new(), frames: BTreeMap::new() })
+        Ok(Self { writer, level: 0, paths: Vec::new(), frames: BTreeMap::new() })
+    }
+
+    /// Compresses everything that is written from now on by zlib, with a level from 1 to 9; 0 does not compress. Writing with a
+    /// larger level fails with `Usage`.
+    ///
+    /// ```no_run
+    /// use sciformats_conventions::write::AnnData;
+    ///
+    /// let mut file = AnnData::create("cells.h5ad")?.with_level(4);
+    /// file.dense("X", &[2, 3], &[0.0f32; 6])?;
+    /// # Ok::<(), sciformats_conventions::sciformats::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_level(self, level: u32) -> Self {
+        Self { level, ..self }
     }
 
     /// Starts a data frame with the names of its rows: `obs` and `var`, or one below `uns` or `obsm`.
@@ -88,7 +110,7 @@ impl AnnData {
         encoded(&mut group, "dataframe", "0.2.0")?;
         group.attribute("_index", "_index")?;
         let columns = self.frames.entry(path.to_owned()).or_default();
-        let mut frame = Frame { group, rows: index.len(), columns };
+        let mut frame = Frame { group, level: self.level, rows: index.len(), columns };
         frame.array("_index", "string-array", index)?;
         Ok(frame)
     }
@@ -152,9 +174,9 @@ impl AnnData {
         let mut group = self.writer.group(path)?;
         encoded(&mut group, kind, "0.1.0")?;
         group.attribute("shape", shape)?;
-        group.dataset("data").write(values)?;
-        group.dataset("indices").write(indices)?;
-        group.dataset("indptr").write(starts)?;
+        compressed(group.dataset("data"), self.level).write(values)?;
+        compressed(group.dataset("indices"), self.level).write(indices)?;
+        compressed(group.dataset("indptr"), self.level).write(starts)?;
         Ok(())
     }
 
@@ -167,6 +189,8 @@ impl AnnData {
         counted(path, shape, values.len())?;
         self.mapping(path)?;
         let dataset = self.writer.dataset(path).shape(shape).attribute("encoding-type", "array");
+        // A single value has no chunks, which compression needs.
+        let dataset = if shape.is_empty() { dataset } else { compressed(dataset, self.level) };
         dataset.attribute("encoding-version", "0.2.0").write(values).map(drop)
     }
 
@@ -223,7 +247,7 @@ impl Frame<'_> {
                 format!("{name} has {found} values, and the frame {rows} rows"),
             ));
         }
-        let dataset = self.group.dataset(name).attribute("encoding-type", kind);
+        let dataset = compressed(self.group.dataset(name), self.level).attribute("encoding-type", kind);
         dataset.attribute("encoding-version", "0.2.0").write(values).map(drop)
     }
 
@@ -292,14 +316,15 @@ impl Frame<'_> {
         encoded(&mut group, "categorical", "0.2.0")?;
         group.attribute("ordered", ordered)?;
         // pandas uses the smallest type that has room.
-        let codes = group.dataset("codes").attribute("encoding-type", "array");
+        let codes = compressed(group.dataset("codes"), self.level).attribute("encoding-type", "array");
         let codes = codes.attribute("encoding-version", "0.2.0");
         if names.len() <= 127 {
             codes.write(&stored.iter().map(|&code| i8::try_from(code).unwrap_or(-1)).collect::<Vec<_>>())?;
         } else {
             codes.write(&stored)?;
         }
-        let texts = group.dataset("categories").attribute("encoding-type", "string-array");
+        let texts = compressed(group.dataset("categories"), self.level);
+        let texts = texts.attribute("encoding-type", "string-array");
         texts.attribute("encoding-version", "0.2.0").write(names)?;
         self.columns.push(name.to_owned());
         Ok(self)
@@ -327,9 +352,9 @@ impl Frame<'_> {
         if inner == "string-array" {
             group.attribute("na-value", "NA")?;
         }
-        let part = group.dataset("values").attribute("encoding-type", inner);
+        let part = compressed(group.dataset("values"), self.level).attribute("encoding-type", inner);
         part.attribute("encoding-version", "0.2.0").write(values)?;
-        let part = group.dataset("mask").attribute("encoding-type", "array");
+        let part = compressed(group.dataset("mask"), self.level).attribute("encoding-type", "array");
         part.attribute("encoding-version", "0.2.0").write(missing)?;
         self.columns.push(name.to_owned());
         Ok(self)

@@ -42,7 +42,7 @@ use self::rescue::Rescue;
 use self::write::Writing;
 use crate::compare::Pattern;
 use crate::manifest;
-use crate::sink::{self, WriteOptions};
+use crate::sink::{self, Sink, WriteOptions};
 
 /// The attribute of the root that holds the bytes after the elements of a RawArray file.
 const METADATA: &str = "rawarray:metadata";
@@ -212,14 +212,13 @@ impl Plan {
     pub fn write(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
         // Otherwise the last object could refuse them, after everything else was written.
         if options.chooses() {
-            self.rehearse(options, false)?;
+            self.rehearse(options)?;
         }
         self.put(path.as_ref(), options, false)
     }
 
     /// Fails if [`write`](Self::write) would refuse the options: because the format does not know them, or because they do not fit an
-    /// object. It reads no elements and writes nothing. With `lossy`, it returns what [`rescue`](Self::rescue) would leave out because of
-    /// the options.
+    /// object. It reads no elements and writes nothing.
     ///
     /// ```
     /// use sciformats::Format;
@@ -230,34 +229,49 @@ impl Plan {
     /// # let u = sciformats::memory::array::<u8>(&[4], &[1, 2, 3, 4]);
     /// # let file = sciformats::File::from(sciformats::memory::Memory::single(Format::RawArray, u));
     /// let plan = Plan::new(&Arc::new(file), Format::Npy, &Options::default())?;
-    /// assert!(plan.rehearse(&WriteOptions::default(), false)?.is_empty());
-    /// assert!(plan.rehearse(&WriteOptions::default().with_filter("zlib"), false).is_err());
+    /// assert!(plan.rehearse(&WriteOptions::default()).is_ok());
+    /// assert!(plan.rehearse(&WriteOptions::default().with_filter("zlib")).is_err());
     /// # Ok::<(), sciformats::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// Those of [`sink::rehearsal`]; those of reading attributes.
-    pub fn rehearse(&self, options: &WriteOptions, lossy: bool) -> Result<Vec<Loss>> {
+    pub fn rehearse(&self, options: &WriteOptions) -> Result<()> {
+        self.rehearsed(sink::rehearsal(self.target, &self.completed(options))?, None)
+    }
+
+    /// Does the same as [`rehearse`](Self::rehearse) for [`rescue`](Self::rescue), and returns what would be left out because of the
+    /// options.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`rehearse`](Self::rehearse) that concern the whole file.
+    pub fn rehearse_rescue(&self, options: &WriteOptions) -> Result<Vec<Loss>> {
         let sink = sink::rehearsal(self.target, &self.completed(options))?;
         // What is rescued of an HDF5 file is stored as it was, as far as it can be read, and options are fitted to it.
         #[cfg(feature = "hdf5")]
-        if lossy && self.target == Format::Hdf5 && self.hdf5().is_some() {
+        if self.target == Format::Hdf5 && self.hdf5().is_some() {
             return Ok(Vec::new());
         }
         let rescue = Rescue::going_on();
+        self.rehearsed(sink, Some(&rescue))?;
+        Ok(rescue.take())
+    }
+
+    /// Takes all objects to a sink that writes nothing. With a rescue, those that it refuses are left out.
+    fn rehearsed(&self, sink: Box<dyn Sink>, rescue: Option<&Rescue>) -> Result<()> {
         let mut writing = Writing {
             tree: &self.tree,
             sink,
             handles: HashMap::new(),
             unfolding: self.tree.writing(),
-            rescue: lossy.then_some(&rescue),
+            rescue,
             #[cfg(feature = "hdf5")]
             like: None,
         };
         writing.all()?;
-        writing.sink.finish()?;
-        Ok(rescue.take())
+        writing.sink.finish()
     }
 
     /// Does the same as [`write`](Self::write), but continues past everything that cannot be read or written. Returns the

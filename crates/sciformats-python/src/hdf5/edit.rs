@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hdf5_pure::filters::Filters;
+use hdf5_pure::filters::{Filters, SzipCoding};
 use hdf5_pure::options::{Bound as Release, FileSpace, Flush, Locking};
 use hdf5_pure::{
     Address, CreateOptions, EditOptions, Editor, Error, Node as Found, ObjectId, Range, Result, Slab, Writer,
@@ -532,7 +532,11 @@ fn filters(of: &[(u16, Vec<i64>)], datatype: &hdf5_pure::Datatype) -> PyResult<F
             1 => filters.deflate(unsigned(value(0))?),
             2 => filters.shuffle(),
             3 => filters.fletcher32(),
-            4 => filters.szip(value(0) & 32 != 0, unsigned(value(1))?),
+            4 => {
+                let is_coded = value(0) & 32 != 0;
+                let coding = if is_coded { SzipCoding::Differences } else { SzipCoding::Elements };
+                filters.szip(coding, unsigned(value(1))?)
+            }
             5 => filters.n_bit(),
             6 if matches!(datatype.class, hdf5_pure::structure::Class::FloatingPoint(_)) => {
                 let decimals = i32::try_from(value(0))

@@ -9,6 +9,7 @@ use sciformats_core::{Error, ReadAt, Result, bound};
 
 use super::object::Place;
 use crate::options::RemoteOptions;
+use crate::remote::Existing;
 
 /// The smallest length of a part in bytes. Files that are not longer are written by one request.
 const PART: u64 = 8 << 20;
@@ -24,17 +25,20 @@ pub(crate) fn upload(
     file: &(impl ReadAt + ?Sized),
     address: &str,
     options: &RemoteOptions,
-    replace: bool,
+    existing: Existing,
 ) -> Result<()> {
     let place = Place::new(address, options)?;
     let size = file.size();
     if size <= PART {
         let bytes = file.read_at(0, bound::addressable(size))?.into_owned();
-        let mode = if replace { PutMode::Overwrite } else { PutMode::Create };
+        let mode = match existing {
+            Existing::Refused => PutMode::Create,
+            Existing::Replaced => PutMode::Overwrite,
+        };
         let put = place.store.put_opts(&place.key, bytes.into(), PutOptions::from(mode));
         return place.wait(put).map(drop);
     }
-    if !replace && exists(&place)? {
+    if existing == Existing::Refused && exists(&place)? {
         return Err(place.named(occupied()));
     }
     let multipart = place.wait(place.store.put_multipart(&place.key))?;

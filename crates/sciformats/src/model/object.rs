@@ -181,7 +181,8 @@ pub struct ArrayInfo {
     pub chunks: Option<Vec<u64>>,
     /// The filters that the bytes pass through when they are written, in order: `shuffle`, `zlib 6`.
     pub filters: Vec<String>,
-    /// The number of bytes that are stored for the elements, if it is known.
+    /// The number of bytes that are stored for the elements, if it is known. The chunks of HDF5 are only added up by
+    /// [`Source::measured`](crate::Source::measured).
     pub stored: Option<u64>,
     /// Bytes that each element takes as it is stored, where that is the same for all of them; what texts of a fixed width mean has
     /// no size of its own, but what is gone through for them has.

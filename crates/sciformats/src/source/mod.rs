@@ -160,6 +160,30 @@ pub trait Source: Send + Sync {
     /// An error if nothing is known about the object.
     fn object(&self, id: ObjectId) -> Result<Object>;
 
+    /// Returns an object with what [`object`](Self::object) leaves out, because it takes longer the more chunks an array has: how
+    /// many bytes are stored in them, and how many chunks there are. If they are very many, they are not counted here either.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Writer};
+    /// use sciformats::{File, Object};
+    ///
+    /// let mut writer = Writer::in_memory(&CreateOptions::default())?;
+    /// writer.dataset("u").shape([6]).chunks([2]).write(&[1u8, 2, 3, 4, 5, 6])?;
+    /// let file = File::from_bytes(writer.into_bytes()?)?;
+    /// let u = file.resolve("/u")?;
+    /// let Object::Array(info) = file.source().object(u)? else { panic!("it is an array") };
+    /// let Object::Array(measured) = file.source().measured(u)? else { panic!("it is an array") };
+    /// assert_eq!((info.stored, measured.stored), (None, Some(6)));
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`object`](Self::object).
+    fn measured(&self, id: ObjectId) -> Result<Object> {
+        self.object(id)
+    }
+
     /// Returns the members of a group in byte order of their names.
     ///
     /// # Errors
@@ -304,6 +328,15 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// [`Error::Missing`] of the first that is missing; [`Error::Forbidden`] of one that may not be opened.
     fn reach(&self, _array: ObjectId) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether the lengths of an array are known. They are not if they follow from other files that cannot be asked, whatever the
+    /// description of the array says then.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] of a file that is missing; [`Error::Forbidden`] of one that may not be opened.
+    fn sized(&self, _array: ObjectId) -> Result<()> {
         Ok(())
     }
 

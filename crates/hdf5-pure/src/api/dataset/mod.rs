@@ -62,6 +62,7 @@ impl Dataset {
         // If the sources cannot be asked for their shapes, the stored shape is kept. Reading the elements will report
         // the same error.
         if let Err(error) = virtual_layout::update(file.opened(), &mut content, &Nesting::default()) {
+            content.unsized_because = Some(error.clone());
             content.storage = Err(error);
         }
         // If a read costs a round trip, the nodes of an index are kept, and those that are not wanted are not fetched.
@@ -124,6 +125,31 @@ impl Dataset {
     /// ```
     pub fn stored_shape(&self) -> &[u64] {
         self.content.stored_shape.as_deref().unwrap_or_else(|| self.shape())
+    }
+
+    /// Fails if the shape of a virtual dataset follows from sources that cannot be asked. [`shape`](Self::shape) is then what the
+    /// file stores, or what follows from the other sources if missing ones are accepted.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::{Mapping, Regular, Selection};
+    /// use hdf5_pure::{CreateOptions, Error, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let all = Selection::Regular(vec![Regular { start: 0, stride: 1, count: Some(1), block: None }]);
+    /// let mapping = Mapping { file: ".".into(), dataset: "gone".into(), source: all.clone(), target: all };
+    /// file.dataset("live").rows([]).map_selection(mapping).create::<f64>()?;
+    /// let live = File::from_bytes(file.into_bytes()?)?.dataset("live")?;
+    /// assert_eq!(live.shape(), [0]);
+    /// assert!(matches!(live.check_shape(), Err(Error::Missing { .. })));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`Error::Missing`](crate::Error::Missing) if a source does not exist, whatever
+    /// [`MissingSources`](crate::options::MissingSources) is set, [`Error::Forbidden`](crate::Error::Forbidden) if it may not be
+    /// opened, and the errors of reading it.
+    pub fn check_shape(&self) -> Result<()> {
+        self.within(self.content.unsized_because.clone().map_or(Ok(()), Err))
     }
 
     /// Returns whether the dataset has a null dataspace: it has a datatype, but neither a shape nor elements.

@@ -51,7 +51,7 @@ impl Editor {
     /// # let path = folder.path().join("run.h5");
     /// for start in [0.0, 0.5] { // the same program, twice
     ///     let mut file = Editor::open_or_create(&path, |new| {
-    ///         new.dataset("energy").shape([0]).max_shape([None]).create::<f64>().map(drop)
+    ///         new.dataset("energy").rows([]).write::<f64>(&[])
     ///     })?;
     ///     file.open_dataset("energy")?.append(&[start, start + 0.25])?;
     ///     file.commit()?;
@@ -63,9 +63,9 @@ impl Editor {
     /// # Errors
     /// Returns the errors of [`open`](Self::open), [`Writer::create`](crate::Writer::create) and `create`. If `create`
     /// fails, there is no file.
-    pub fn open_or_create(
+    pub fn open_or_create<T>(
         path: impl AsRef<Path>,
-        create: impl FnOnce(&mut Writer) -> Result<()>,
+        create: impl FnOnce(&mut Writer) -> Result<T>,
     ) -> Result<Self> {
         let path = path.as_ref();
         match Self::open(path) {

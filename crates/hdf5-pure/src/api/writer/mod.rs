@@ -32,7 +32,7 @@ use options::{HELD, check_user_block};
 
 pub use dataset::DatasetBuilder;
 pub use elements::DatasetWriter;
-pub use filters::{BloscCodec, BloscShuffle, Filters};
+pub use filters::{BloscCodec, BloscShuffle, Filters, SzipCoding};
 pub use group::GroupWriter;
 pub use layout::ChunkIndex;
 pub use options::{CreateOptions, FileSpace};

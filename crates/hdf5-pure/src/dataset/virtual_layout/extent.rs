@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sciformats_core::Result;
+use sciformats_core::{Error, Result};
 
 use crate::dataset::read::{Content, Storage};
 use crate::dataset::virtual_layout::{Nesting, Source, Sources, available, mappings, numbered, unlimited};
@@ -17,7 +17,9 @@ use crate::value::region::Axis;
 /// Gives a virtual dataset the shape that follows from its sources now. Other datasets do not change.
 pub(crate) fn update(opened: &Opened, content: &mut Content, nesting: &Nesting) -> Result<()> {
     let Ok(Storage { layout: Layout::Virtual(id), .. }) = content.storage else { return Ok(()) };
-    let found = shape(opened, content, id, nesting)?;
+    let mut lacks = None;
+    let found = shape(opened, (content, id), nesting, &mut lacks)?;
+    content.unsized_because = lacks;
     if let Dataspace::Simple { dimensions, .. } = &mut content.dataspace {
         let stored = std::mem::replace(dimensions, found);
         content.stored_shape = Some(stored);
@@ -26,8 +28,13 @@ pub(crate) fn update(opened: &Opened, content: &mut Content, nesting: &Nesting) 
 }
 
 /// Returns the shape of a virtual dataset whose sources may have grown. Unlimited mappings follow their sources, and the
-/// elements of the other mappings always belong to the dataset.
-fn shape(opened: &Opened, content: &Content, id: Option<GlobalId>, nesting: &Nesting) -> Result<Vec<u64>> {
+/// elements of the other mappings always belong to the dataset. If missing sources are accepted, the last of them is in `lacks`.
+fn shape(
+    opened: &Opened,
+    (content, id): (&Content, Option<GlobalId>),
+    nesting: &Nesting,
+    lacks: &mut Option<Error>,
+) -> Result<Vec<u64>> {
     let mut shape = content.dataspace.shape().to_vec();
     let mappings = mappings(opened, id)?;
     if mappings.iter().all(|mapping| unlimited(&mapping.target).is_none()) {
@@ -40,13 +47,16 @@ fn shape(opened: &Opened, content: &Content, id: Option<GlobalId>, nesting: &Nes
         let Selection::Regular(target) = &mapping.target else { continue };
         let Some(target) = target.get(axis) else { continue };
         let extent = match unlimited(&mapping.source) {
-            None => printf_extent(&sources, mapping, target)?,
+            None => printf_extent(&sources, mapping, target, lacks)?,
             Some(from_axis) => match sources.open(mapping.file.as_bytes(), mapping.dataset.as_bytes())? {
                 None => {
-                    sources.missing(mapping.file.as_bytes(), mapping.dataset.as_bytes())?;
+                    let (file, dataset) = (mapping.file.as_bytes(), mapping.dataset.as_bytes());
+                    sources.missing(file, dataset)?;
+                    *lacks = Some(Sources::lacks(file, dataset));
                     0
                 }
                 Some(source) => {
+                    *lacks = source.content.unsized_because.clone().or(lacks.take());
                     unlimited_extent(mapping, &source, from_axis, target).ok_or_else(|| sources.too_far())?
                 }
             },
@@ -86,11 +96,18 @@ fn fixed_end(target: &Selection, axis: usize) -> Option<u64> {
 }
 
 /// Returns where the last block of numbered sources ends.
-fn printf_extent(sources: &Sources<'_>, mapping: &Mapping, target: &Regular) -> Result<u64> {
+fn printf_extent(
+    sources: &Sources<'_>,
+    mapping: &Mapping,
+    target: &Regular,
+    lacks: &mut Option<Error>,
+) -> Result<u64> {
     let Some(last) = available(sources, mapping)?.checked_sub(1) else {
         // The blocks end at the first source that does not exist. Only if even the first source is missing is that an
         // error to report.
-        sources.missing(&numbered(&mapping.file, 0), &numbered(&mapping.dataset, 0))?;
+        let (file, dataset) = (numbered(&mapping.file, 0), numbered(&mapping.dataset, 0));
+        sources.missing(&file, &dataset)?;
+        *lacks = Some(Sources::lacks(&file, &dataset));
         return Ok(0);
     };
     block_end(target, last, target.block.unwrap_or(1)).ok_or_else(|| sources.too_far())

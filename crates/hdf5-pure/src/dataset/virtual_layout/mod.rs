@@ -134,14 +134,19 @@ impl<'a> Sources<'a> {
         self.opened.context.fault(STRUCTURE, self.of, Fault::new("selection", FaultKind::Overflow))
     }
 
-    /// Records that the dataset of a mapping does not exist.
-    fn missing(&self, file: &[u8], dataset: &[u8]) -> Result<()> {
+    /// Returns the error for a mapping whose dataset does not exist.
+    fn lacks(file: &[u8], dataset: &[u8]) -> Error {
         let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let name = match file {
             b"." => text(dataset),
             _ => format!("{} in {}", text(dataset), text(file)),
         };
-        self.opened.missing(Error::missing("source of a virtual dataset", name, "does not exist"))
+        Error::missing("source of a virtual dataset", name, "does not exist")
+    }
+
+    /// Records that the dataset of a mapping does not exist.
+    fn missing(&self, file: &[u8], dataset: &[u8]) -> Result<()> {
+        self.opened.missing(Self::lacks(file, dataset))
     }
 
     /// Counts an opened source. Virtual datasets with many sources that are virtual datasets themselves form a tree

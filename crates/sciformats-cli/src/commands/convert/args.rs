@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use clap::Args;
 use sciformats::Format;
+use sciformats::sciformats_remote::Existing;
 use sciformats_convert::sink::{Rounding, Rule, WriteOptions};
 
 use super::export;
@@ -228,7 +229,10 @@ impl Files {
     /// Uploads the file that was written, if it is to be in an object store.
     pub(in crate::commands) fn publish(&self, session: &Session) -> Outcome<()> {
         match self.staged.get() {
-            Some(staged) => session.far().upload(&staged.path, &self.output, self.force),
+            Some(staged) => {
+                let existing = if self.force { Existing::Replaced } else { Existing::Refused };
+                session.far().upload(&staged.path, &self.output, existing)
+            }
             None => Ok(()),
         }
     }

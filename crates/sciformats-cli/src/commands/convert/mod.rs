@@ -101,7 +101,12 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     let reading = session.options();
     let write = args.storage.options().with_threads(reading.threads).with_limits(reading.limits);
     if args.dry_run && !refused {
-        let lost = plan.rehearse(&write, args.lossy).map_err(|error| broken(&args.files, &error))?;
+        let lost = if args.lossy {
+            plan.rehearse_rescue(&write)
+        } else {
+            plan.rehearse(&write).map(|()| Vec::new())
+        };
+        let lost = lost.map_err(|error| broken(&args.files, &error))?;
         losses(&mut out, &lost, session)?;
         planned = bound::sum(planned, lost.len());
     }

@@ -63,7 +63,13 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     });
     let asked = options(args, session);
     let notes = sciformats_convert::repack::changes(&file, &new_file, &asked);
-    let notes = notes.map_err(|error| broken(&args.files, &error))?;
+    let mut notes = notes.map_err(|error| broken(&args.files, &error))?;
+    if let Some(other) = Format::expected_of(output).filter(|expected| *expected != file.format()) {
+        let format = file.format();
+        notes.push(format!(
+            "the file has the ending of {other}, but its format is still {format}; `convert` changes it"
+        ));
+    }
     let rounded = rounded(args, &new_file).map_err(|error| broken(&args.files, &error))?;
     drop(new_file);
     let after = size(new);

@@ -15,7 +15,6 @@ use sciformats_core::bound;
 
 use self::meant::{Meant, dataset, meant};
 use super::json::JsonObject;
-use super::known_length;
 use crate::args::{Files, Object};
 use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, SHAPE, TITLE, TYPE, Table, WRONG};
@@ -102,13 +101,13 @@ impl Count<'_> {
             add(&mut self.counts.links, times);
             return;
         }
-        let Ok(object) = source.object(id) else {
+        let Ok(object) = source.measured(id) else {
             add(&mut self.counts.damaged, times);
             return;
         };
         let group = matches!(object, Found::Group);
-        if let Found::Array(info) = &object
-            && let Err(error) = known_length(self.file, id, info)
+        if let Found::Array(_) = &object
+            && let Err(error) = source.sized(id)
         {
             self.counts.unknown.push(format!("{path}: {error}"));
         }

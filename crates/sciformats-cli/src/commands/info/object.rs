@@ -8,7 +8,6 @@ use sciformats::{Error, File, Object as Found};
 use super::{Counts, count, dataset};
 use crate::args::Object;
 use crate::commands::json::JsonObject;
-use crate::commands::known_length;
 use crate::commands::view::details::details;
 use crate::commands::view::tree::Leads;
 use crate::failure::{Failure, Outcome};
@@ -24,14 +23,14 @@ pub(super) fn write(
 ) -> Outcome<()> {
     let path = object.path.as_str();
     let id = file.resolve(path).map_err(|error| Failure::within(&object.file, file, &error))?;
-    let found = file.source().object(id).map_err(|error| Failure::of(&object.file, &error))?;
+    let found = file.source().measured(id).map_err(|error| Failure::of(&object.file, &error))?;
     let counts = match found {
         Found::Group => Some(session.watched("counting", &[file], || count(file, (path, id)))),
         _ => None,
     };
     if session.json {
         let unknown = match &found {
-            Found::Array(info) => known_length(file, id, info).err(),
+            Found::Array(_) => file.source().sized(id).err(),
             _ => None,
         };
         writeln!(out, "{}", json(object, (&found, unknown.as_ref()), counts.as_ref()))?;

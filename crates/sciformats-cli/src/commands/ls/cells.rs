@@ -9,11 +9,15 @@ use super::meant::{self, Glance, Meant, is_time};
 use crate::commands::json::JsonObject;
 use crate::look::{self, Cell, FAINT, PLAIN, SHAPE, TITLE, TYPE, WRONG};
 
-/// How an array is listed: whether storage is shown, and whether the line stands for several arrays.
+/// How an array is listed.
 #[derive(Clone, Copy)]
 pub(super) struct Style {
+    /// Whether storage is shown.
     pub(super) long: bool,
+    /// Whether the line stands for several arrays.
     pub(super) several: bool,
+    /// Whether nobody knows its length, because it follows from files that cannot be asked.
+    pub(super) unmeasured: bool,
 }
 
 /// Returns the name of an array, with the names of its dimensions if they have some.
@@ -31,12 +35,13 @@ pub(super) fn name(name: &str, meant: Option<&Meant>) -> Cell {
 /// Returns the cells after the name of an array.
 pub(super) fn array(info: &ArrayInfo, meant: Option<&Meant>, style: Style) -> Vec<Cell> {
     let variable = meant.map(|meant| &meant.variable);
-    let mut cells = vec![values(info, variable), extent(info, meant)];
+    let extent = if style.unmeasured { unknown() } else { extent(info, meant) };
+    let mut cells = vec![values(info, variable), extent];
     let size = |bytes: Option<u64>| bytes.map(look::size).unwrap_or_default();
     let dimension = variable.is_some_and(Variable::is_dimension);
     let filters = look::safe(&info.filters.join(", ")).into_owned();
     if !style.long {
-        let bytes = info.stored.or(info.logical()).filter(|_| !dimension);
+        let bytes = info.stored.or(info.logical()).filter(|_| !dimension && !style.unmeasured);
         cells.push(Cell::new(PLAIN, size(bytes)).unbroken());
         cells.push(said(meant, &filters));
         return cells;
@@ -49,10 +54,16 @@ pub(super) fn array(info: &ArrayInfo, meant: Option<&Meant>, style: Style) -> Ve
     });
     let notes: Vec<String> = chunks.into_iter().chain(info.filters.clone()).chain(facts).collect();
     cells.push(Cell::new(PLAIN, size(info.stored)).unbroken());
-    let logical = info.logical().map(|bytes| format!("of {}", look::size(bytes)));
+    let logical =
+        info.logical().filter(|_| !style.unmeasured).map(|bytes| format!("of {}", look::size(bytes)));
     cells.push(Cell::new(FAINT, logical.unwrap_or_default()));
     cells.push(said(meant, &look::safe(&notes.join(", "))));
     cells
+}
+
+/// Returns the cell of an array whose length nobody knows.
+pub(super) fn unknown() -> Cell {
+    Cell::new(WRONG, "unknown length")
 }
 
 /// Returns the cells after the name of an array that stands for a table.
@@ -185,13 +196,22 @@ pub(super) fn described(object: &Object) -> Cell {
     }
 }
 
-/// Adds the description of an object to its JSON line.
-pub(super) fn describe(line: &mut JsonObject, object: &Object, meant: Option<&Meant>) {
+/// Adds the description of an object to its JSON line. `unknown` is why nobody knows the length of an array.
+pub(super) fn describe(
+    line: &mut JsonObject,
+    object: &Object,
+    (meant, unknown): (Option<&Meant>, Option<&Error>),
+) {
     line.value("kind", object.kind().word());
     match object {
         Object::Group => {}
         Object::Array(info) => {
-            line.array(info);
+            match unknown {
+                Some(error) => {
+                    line.raw("type", &info.element.to_json()).value("unknown", error.to_string());
+                }
+                None => _ = line.array(info),
+            }
             if let Some(meant) = meant {
                 meant::json(line, meant);
             }

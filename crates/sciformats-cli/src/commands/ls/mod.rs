@@ -213,19 +213,20 @@ impl<W: Write> List<'_, W> {
     fn file(&mut self, path: &Path, data: &Dataset, (at, id): (&str, ObjectId)) -> Outcome<()> {
         let file = data.file();
         let source = file.source();
-        let object = source.object(id).map_err(|error| Failure::of(path, &error))?;
+        let object = source.measured(id).map_err(|error| Failure::of(path, &error))?;
         let group = matches!(object, Object::Group);
         // In a list of files, the contents of each are listed only with `-r`.
         let tree = group && (self.args.recursive || !self.args.file.is_dir());
         let glance = !self.session.far().is_far(path);
-        let meant = if group { None } else { meant(data, (at, id), glance) };
+        let unknown = source.sized(id).err().filter(|_| matches!(object, Object::Array(_)));
+        let meant = if group || unknown.is_some() { None } else { meant(data, (at, id), glance) };
         if self.session.json {
             self.json(path, at, |line| {
                 line.value("format", file.format().word());
                 if file.cut_short().is_some() {
                     line.value("truncated", true);
                 }
-                describe(line, &object, meant.as_ref());
+                describe(line, &object, (meant.as_ref(), unknown.as_ref()));
             })?;
         } else {
             self.set_apart(tree)?;
@@ -289,16 +290,15 @@ impl<W: Write> List<'_, W> {
             return Ok(self.table.flush(&mut self.out)?);
         };
         let mut row = vec![name, Cell::new(FAINT, format).and(WRONG, cut)];
+        let id = file.resolve(at).map_err(|error| Failure::within(path, file, &error))?;
+        let unmeasured = file.source().sized(id).is_err();
         let table = match meant {
-            None if !self.session.far().is_far(path) => {
-                let id = file.resolve(at).map_err(|error| Failure::within(path, file, &error))?;
-                meaning::table(data, (at, id), info)
-            }
+            None if !unmeasured && !self.session.far().is_far(path) => meaning::table(data, (at, id), info),
             _ => None,
         };
         row.extend(match &table {
             Some((what, table)) => cells::of_table(info, what, table),
-            None => cells::array(info, meant, Style { long: self.args.long, several: false }),
+            None => cells::array(info, meant, Style { long: self.args.long, several: false, unmeasured }),
         });
         Ok(self.files.row(&mut self.out, row)?)
     }

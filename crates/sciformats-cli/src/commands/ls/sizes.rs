@@ -100,7 +100,7 @@ impl Totals {
             if self.is_known(source, id) {
                 continue;
             }
-            let one = match source.object(id) {
+            let one = match source.measured(id) {
                 Ok(Object::Array(info)) => Sizes::of(&info),
                 Ok(Object::Group) => self.group(file, id, depth + 1),
                 _ => continue,

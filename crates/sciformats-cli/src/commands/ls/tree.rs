@@ -137,7 +137,7 @@ impl<W: Write> List<'_, W> {
             let first = first.to_owned();
             return self.link(&position, "hardlink", &[("target", &first)]);
         }
-        let object = match source.object(id) {
+        let object = match source.measured(id) {
             Ok(object) => object,
             Err(error) => return self.damaged(&position, &error),
         };
@@ -166,19 +166,23 @@ impl<W: Write> List<'_, W> {
         });
         // Groups that stand for several, and remote ones, are not examined.
         let glance = !at.several && !self.session.far().is_far(at.file);
+        let unknown = match object {
+            Object::Array(_) => data.file().source().sized(id).err(),
+            _ => None,
+        };
         let meant = match object {
-            Object::Array(_) => meant(data, (at.path, id), glance),
+            Object::Array(_) if unknown.is_none() => meant(data, (at.path, id), glance),
             _ => None,
         };
         let table = match object {
-            Object::Array(info) if meant.is_none() && glance && sizes.is_none() => {
+            Object::Array(info) if meant.is_none() && unknown.is_none() && glance && sizes.is_none() => {
                 meant::table(data, (at.path, id), info)
             }
             _ => None,
         };
         if self.session.json {
             return self.json(at.file, at.path, |line| {
-                describe(line, object, meant.as_ref());
+                describe(line, object, (meant.as_ref(), unknown.as_ref()));
                 if let Some((_, table)) = &table {
                     meant::json_table(line, table);
                 }
@@ -211,12 +215,14 @@ impl<W: Write> List<'_, W> {
             }
             (Object::Array(info), _) => {
                 let mut row = vec![lead.and_cell(cells::name(at.name, meant.as_ref()))];
-                let style = Style { long: self.args.long, several: at.several };
+                let unmeasured = unknown.is_some();
+                let style = Style { long: self.args.long, several: at.several, unmeasured };
                 row.extend(match sizes {
+                    Some(_) if unmeasured => vec![cells::unknown()],
                     Some(sizes) => sizes.cells(data.file().size()),
                     None => cells::array(info, meant.as_ref(), style),
                 });
-                if meant.is_none() && glance && sizes.is_none() {
+                if meant.is_none() && !unmeasured && glance && sizes.is_none() {
                     let why = refused(data, (at.path, id));
                     let last = why.as_ref().and_then(|_| row.pop());
                     row.extend(

@@ -151,6 +151,11 @@ fn to_hdf5(args: &Convert, table: &std::sync::Arc<dyn Scan>, session: &Session) 
     let form = args.form.map_or(if is_frame { Form::AnnData } else { Form::Records }, Into::into);
     let level = match (args.storage.filter.as_deref(), args.storage.level) {
         (None | Some("none"), None) => 0,
+        (Some("none"), Some(_)) => {
+            return Err(Failure::Usage(
+                "--level is given without a filter that it applies to, such as zlib".to_owned(),
+            ));
+        }
         (None | Some("zlib"), level) => level.unwrap_or(4),
         (Some(filter), _) => {
             return Err(Failure::Usage(format!(

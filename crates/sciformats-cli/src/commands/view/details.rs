@@ -4,8 +4,8 @@ use sciformats::{ArrayInfo, Object};
 use sciformats_conventions::{Dataset, type_name};
 
 use super::tree::Leads;
+use crate::commands::attrs;
 use crate::commands::ls::meant::{Glance, is_time, look_at};
-use crate::commands::{attrs, known_length};
 use crate::gather::is_number;
 use crate::look;
 use crate::meaning::{Thing, View};
@@ -65,11 +65,11 @@ pub(in crate::commands) fn details(
         }
         None => return found,
     };
-    match file.source().object(id) {
+    match file.source().measured(id) {
         Ok(Object::Array(info)) => {
             meant(&mut found, (data, view), &info);
             found.first = found.lines.len();
-            array(&mut found, &info, known_length(file, id, &info).err().as_ref());
+            array(&mut found, &info, file.source().sized(id).err().as_ref());
         }
         Ok(Object::Value(value)) => found.say("value", value.to_string(), false),
         Ok(Object::Datatype(element)) => found.say("datatype", type_name(&element), false),

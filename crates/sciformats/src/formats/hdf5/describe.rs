@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use hdf5_pure::structure::Class;
 use hdf5_pure::structure::{
-    Chunked, Dataspace, FileSpaceInfo, Fill, FilterDescription, FloatOrder, IndexKind, Layout, MessageType,
-    Rest, VariableLength,
+    Dataspace, FileSpaceInfo, Fill, FilterDescription, FloatOrder, IndexKind, Layout, MessageType, Rest,
+    VariableLength,
 };
 use hdf5_pure::{Dataset, Datatype, File, Slab};
 use sciformats_core::bound;
@@ -116,7 +116,7 @@ pub(super) fn fill(dataset: &Dataset) -> Option<Vec<u8>> {
     (bytes.len() as u64 == u64::from(datatype.size)).then_some(bytes)
 }
 
-/// Describes a dataset.
+/// Describes a dataset. Of its chunks, none is looked up.
 pub(super) fn array(file: &File, dataset: &Dataset) -> Result<ArrayInfo> {
     let datatype = dataset.datatype();
     let mut info = ArrayInfo::new(element(&datatype.element_type()?), Vec::new());
@@ -142,7 +142,6 @@ pub(super) fn array(file: &File, dataset: &Dataset) -> Result<ArrayInfo> {
         Layout::Chunked(chunked) => {
             info.chunks = Some(chunked.dimensions.clone());
             info.facts.push(("index", index_word(chunked.index).into()));
-            stored_chunks(dataset, chunked, &mut info);
         }
         Layout::Virtual(_) => {
             let sources = dataset.mappings().map(|mappings| mappings.len());
@@ -162,8 +161,9 @@ pub fn is_external(file: &File, dataset: &Dataset) -> bool {
             .is_ok_and(|header| header.messages.iter().any(|message| message.0 == MessageType::ExternalFiles))
 }
 
-/// Adds up the sizes of the stored chunks, unless there may be too many.
-fn stored_chunks(dataset: &Dataset, chunked: &Chunked, info: &mut ArrayInfo) {
+/// Adds to a description how many chunks are stored, and in how many bytes, unless there may be too many of them.
+pub(super) fn measure(dataset: &Dataset, info: &mut ArrayInfo) {
+    let Ok(Layout::Chunked(chunked)) = dataset.layout() else { return };
     let shape = info.shape.as_deref().unwrap_or_default();
     let counts = shape.iter().zip(&chunked.dimensions).map(|(size, chunk)| size.div_ceil((*chunk).max(1)));
     let possible = counts.into_iter().try_fold(1u64, u64::checked_mul);
@@ -180,7 +180,12 @@ fn stored_chunks(dataset: &Dataset, chunked: &Chunked, info: &mut ArrayInfo) {
     });
     if visited.is_ok() {
         info.stored = sum;
-        info.facts.push(("chunks stored", count.into()));
+        let after = info
+            .facts
+            .iter()
+            .position(|(key, _)| *key == "index")
+            .map_or(info.facts.len(), |index| index + 1);
+        info.facts.insert(after, ("chunks stored", count.into()));
     }
 }
 

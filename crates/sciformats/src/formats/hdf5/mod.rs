@@ -242,6 +242,17 @@ impl Source for Adapter {
         }))
     }
 
+    fn measured(&self, id: ObjectId) -> Result<Object> {
+        let mut object = self.object(id)?;
+        // What is wrong with the storage is told when elements are read.
+        if let Object::Array(info) = &mut object
+            && let Ok(dataset) = self.dataset(id)
+        {
+            describe::measure(&dataset, info);
+        }
+        Ok(object)
+    }
+
     fn members(&self, group: ObjectId) -> Result<Members<'_>> {
         let links = self.group(group).and_then(|group| group.links()).map_err(|error| self.cut(error))?;
         let member = move |link: Link| {
@@ -378,6 +389,10 @@ impl Source for Adapter {
 
     fn reach(&self, array: ObjectId) -> Result<()> {
         self.dataset(array)?.check_elsewhere()
+    }
+
+    fn sized(&self, array: ObjectId) -> Result<()> {
+        self.dataset(array)?.check_shape()
     }
 
     fn take_missing(&self) -> Vec<Error> {

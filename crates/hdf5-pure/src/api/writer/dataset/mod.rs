@@ -149,6 +149,23 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
+    /// Starts without rows, to which any number can be [appended](crate::DatasetWriter::append); `row` is the shape of one. This
+    /// is the same as a [`shape`](Self::shape) of 0 rows that is [unlimited](Self::unlimited).
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut position = file.dataset("position").rows([3]).create::<f32>()?;
+    /// assert_eq!(position.append(&[0.0, 0.5, 1.0])?.shape(), [1, 3]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn rows(self, row: impl Into<Vec<u64>>) -> Self {
+        let mut shape = row.into();
+        shape.insert(0, 0);
+        self.shape(shape).unlimited()
+    }
+
     /// Stores the elements in this datatype. Numbers are converted, and strings fill a fixed length. A value that the
     /// datatype cannot hold is an [`Error::Misfit`] with its index, unless [`with_conversion`](Self::with_conversion)
     /// asks for something else.

@@ -5,6 +5,7 @@ use sciformats_core::arith::{fit, present};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::{Error, Result, bound};
 
+use crate::api::writer::filters::SzipCoding;
 use crate::filter::Registry;
 use crate::spec::message::datatype::{Class, Datatype, FloatOrder};
 use crate::spec::message::fill_value::Fill;
@@ -33,7 +34,7 @@ impl Filtered<'_> {
 }
 
 /// Returns the values of szip: options mask, samples per block, bits per sample, samples per scan line.
-pub(super) fn szip(of: Filtered<'_>, predict: bool, block: u32) -> Result<Vec<u32>> {
+pub(super) fn szip(of: Filtered<'_>, coding: SzipCoding, block: u32) -> Result<Vec<u32>> {
     const RAW: u32 = 128;
     let wrong = |problem: &'static str| Err(Error::usage("szip", problem));
     if !(2..=32).contains(&block) || block % 2 == 1 {
@@ -61,7 +62,11 @@ pub(super) fn szip(of: Filtered<'_>, predict: bool, block: u32) -> Result<Vec<u3
         last if last <= 4096 => longest.min(last),
         _ => longest,
     };
-    let mask = RAW + 1 + if big { 16 } else { 8 } + if predict { 32 } else { 4 };
+    let coding = match coding {
+        SzipCoding::Elements => 4,
+        SzipCoding::Differences => 32,
+    };
+    let mask = RAW + 1 + if big { 16 } else { 8 } + coding;
     Ok(vec![mask, block, bits, line])
 }
 

@@ -86,6 +86,15 @@ pub enum BloscShuffle {
     Bits,
 }
 
+/// What [szip](Filters::szip) codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SzipCoding {
+    /// The elements as they are (`ec` in h5py), for values without an order.
+    Elements,
+    /// The differences between neighbours (`nn` in h5py), for values that change slowly.
+    Differences,
+}
+
 #[derive(Clone, Debug)]
 enum Request {
     Shuffle,
@@ -95,7 +104,7 @@ enum Request {
         level: Option<i32>,
     },
     Szip {
-        predict: bool,
+        coding: SzipCoding,
         block: u32,
     },
     NBit,
@@ -336,23 +345,22 @@ impl Filters {
         self.level("blosc2", level, [0, 9]).with(Request::Blosc { id: 32026, codec, level, shuffle })
     }
 
-    /// Adds szip, which is extended Rice coding. A block has `block` elements, an even number of at most 32. If
-    /// `predict` is set, the differences between neighbours are coded.
+    /// Adds szip, which is extended Rice coding. A block has `block` elements, an even number of at most 32.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
-    /// use hdf5_pure::filters::Filters;
+    /// use hdf5_pure::filters::{Filters, SzipCoding};
     ///
     /// let counts: Vec<u16> = (0..1000).map(|i| 500 + i % 7).collect();
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// file.dataset("counts").chunks([500]).filters(Filters::new().szip(true, 16)).write(&counts)?;
+    /// file.dataset("counts").chunks([500]).filters(Filters::new().szip(SzipCoding::Differences, 16)).write(&counts)?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
     /// assert_eq!(file.dataset("counts")?.read::<u16>()?, counts);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     #[must_use]
-    pub fn szip(self, predict: bool, block: u32) -> Self {
-        self.with(Request::Szip { predict, block })
+    pub fn szip(self, coding: SzipCoding, block: u32) -> Self {
+        self.with(Request::Szip { coding, block })
     }
 
     /// Adds the N-bit filter, which stores only the significant bits of each element; see
@@ -598,7 +606,7 @@ fn describe(request: &Request, of: Filtered<'_>) -> Result<FilterDescription> {
             let values = [0, 4, size, 0, *codec].into_iter().chain(level.map(i32::cast_unsigned));
             (32008, *codec != 0, values.collect())
         }
-        Request::Szip { predict, block } => (4, true, szip(of, *predict, *block)?),
+        Request::Szip { coding, block } => (4, true, szip(of, *coding, *block)?),
         Request::NBit => (5, true, n_bit(of)?),
         Request::ScaleOffset { factor } => (6, true, scale_offset(of, *factor)?),
         Request::Blosc { id, codec, level, shuffle } => {
