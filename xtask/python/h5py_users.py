@@ -46,6 +46,7 @@ SUITES: dict[str, tuple[list[str], list[str]]] = {
 LEFT_OUT = {
     "test_h5netcdf.py::test_is_classic": "runs ncdump, which is not part of any Python package",
     "tests/test_io_backwards_compat.py::test_no_diff[v0.11.4]": "runs h5diff, which is not part of any Python package",
+    "tests/test_readwrite.py::test_read_excel": "reads a file of Excel, for which it needs openpyxl, and no HDF5",
 }
 
 #: Makes `import h5py` be `import sciformats.h5`. h5netcdf tells modules apart by the names of their classes.
