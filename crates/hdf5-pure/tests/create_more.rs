@@ -4,7 +4,7 @@
 use hdf5_pure::filters::Filters;
 use hdf5_pure::options::{Bound, FileSpace};
 use hdf5_pure::references::{RegionReference, StandardReference};
-use hdf5_pure::structure::{Dataspace, Part, Reference, Regular, Selection, Target};
+use hdf5_pure::structure::{Dataspace, MessageType, Part, Reference, Regular, Selection, Target};
 use hdf5_pure::values::Committed;
 use hdf5_pure::{CreateOptions, Datatype, Error, File, ObjectId, Range, Slab, Writer};
 
@@ -144,6 +144,28 @@ fn attributes_of_a_committed_datatype() -> Result {
         // A link and three attributes use the datatype.
         assert_eq!(info.references, 4);
         assert_eq!(info.comment.map(|text| text.to_string()).as_deref(), Some("big numbers"));
+    }
+    Ok(())
+}
+
+#[test]
+fn times_are_where_the_c_library_looks_for_them() -> Result {
+    const TIME: u32 = 1_700_000_000;
+    for (bound, tracked) in [(Bound::Earliest, false), (Bound::Earliest, true), (Bound::V18, false)] {
+        let options = CreateOptions::default().with_bound(bound).with_track_order(tracked).with_time(TIME);
+        let mut file = Writer::in_memory(&options)?;
+        file.dataset("inner/d").write(&[1u8])?;
+        let file = read(file)?;
+        for address in
+            [file.root()?.address(), file.group("inner")?.address(), file.dataset("inner/d")?.address()]
+        {
+            let info = file.object_info(address)?;
+            let is_old = info.header_version == 1;
+            assert_eq!((is_old, info.modified), (bound == Bound::Earliest && !tracked, Some(TIME)));
+            // The prefix of a version 2 header has all four times; in one of version 1, a message has the only one.
+            let has_message = info.messages.iter().any(|&(kind, ..)| kind == MessageType::ModificationTime);
+            assert_eq!((info.times, has_message), ((!is_old).then_some([TIME; 4]), is_old));
+        }
     }
     Ok(())
 }

@@ -99,9 +99,10 @@ def test_single_objects_keep_the_order_of_creation(tmp_path: pathlib.Path) -> No
             assert file["on"].id.get_create_plist().get_link_creation_order() == 0
 
 
-def test_times_are_stored_if_they_are_asked_for(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("options", [{}, {"track_order": True}, {"libver": "latest"}])
+def test_times_are_stored_if_they_are_asked_for(tmp_path: pathlib.Path, options: dict[str, Any]) -> None:
     path, before = tmp_path / "times.h5", int(time.time())
-    with h5.File(path, "w") as file:
+    with h5.File(path, "w", **options) as file:
         timed = file.create_dataset("timed", data=[1, 2], track_times=True)
         file.create_dataset_like("like", timed)
         file["plain"] = 1
@@ -110,6 +111,7 @@ def test_times_are_stored_if_they_are_asked_for(tmp_path: pathlib.Path) -> None:
         with module.File(path) as file:
             times = {name: module.h5g.get_objinfo(file[name].id).mtime for name in file}
             assert times["plain"] == 0 and before <= times["timed"] <= times["like"] <= time.time()
+            assert file["timed"].id.get_create_plist().get_obj_track_times()
 
 
 def test_locks(tmp_path: pathlib.Path) -> None:

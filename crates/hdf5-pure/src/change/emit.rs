@@ -218,7 +218,8 @@ impl Tree {
                 return Err(Error::internal("an object that is already stored is written as a new one"));
             }
         };
-        if let Some(time) = properties.modified {
+        let (times, modified) = times(properties, part.version);
+        if let Some(time) = modified {
             messages.push(Message::new(MessageType::ModificationTime, 0, |out| {
                 small::encode_modification_time(out, time)
             })?);
@@ -239,7 +240,7 @@ impl Tree {
                 }
             }
         }
-        let (flags, extra) = prefix(properties);
+        let (flags, extra) = prefix(properties, times);
         NewHeader { version: part.version, flags, extra, references: part.references, messages }.complete()
     }
 
@@ -340,18 +341,32 @@ impl Tree {
     }
 }
 
+/// Returns the times in the prefix of a header of `version`, and the one in a message. The C library looks for them in the prefix of a
+/// version 2 header, and in a message of a version 1 header, whose prefix has no space for them.
+fn times(properties: &CreationProperties, version: u8) -> (Option<[u32; 4]>, Option<u32>) {
+    match (version, properties.times, properties.modified) {
+        // An object that is new is accessed, modified, changed and created at the same time.
+        (2, None, Some(time)) if properties.header_version == 2 => (Some([time; 4]), None),
+        // Nobody knows when an object of a version 1 header was accessed and created.
+        (2, None, Some(time)) => (Some([0, time, time, 0]), None),
+        (2, times, modified) => (times, modified),
+        (_, Some([_, modified, ..]), None) => (None, Some(modified)),
+        (_, _, modified) => (None, modified),
+    }
+}
+
 /// Returns the flags of a version 2 header, and the fields of the prefix that they announce.
-fn prefix(properties: &CreationProperties) -> (u8, Vec<u8>) {
+fn prefix(properties: &CreationProperties, times: Option<[u32; 4]>) -> (u8, Vec<u8>) {
     let order = properties.attribute_order;
     let flags = [
         (order.is_tracked(), v2::TRACKED),
         (order.is_indexed(), v2::INDEXED),
         (properties.attribute_phase_change.is_some(), v2::PHASE_CHANGE),
-        (properties.times.is_some(), v2::TIMES),
+        (times.is_some(), v2::TIMES),
     ];
     let flags = flags.iter().fold(0, |flags, &(set, flag)| if set { flags | flag } else { flags });
     let mut extra = Vec::new();
-    extra.extend(properties.times.into_iter().flatten().flat_map(u32::to_le_bytes));
+    extra.extend(times.into_iter().flatten().flat_map(u32::to_le_bytes));
     let phase = properties.attribute_phase_change.map(|(most, fewest)| [most, fewest]);
     extra.extend(phase.into_iter().flatten().flat_map(u16::to_le_bytes));
     (flags, extra)
