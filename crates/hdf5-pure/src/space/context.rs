@@ -147,12 +147,21 @@ impl Context {
     /// Fetches a structure of which the beginning is read first, if each read costs a round trip. For other storages nothing
     /// happens. Structures that are longer than [`LONGEST_HINT`] are not fetched, because a file may declare any length.
     pub(crate) fn expect(&self, at: Address, len: u64) -> Result<()> {
+        self.expect_for(Purpose::Structure, at, len)
+    }
+
+    /// Works like [`expect`](Self::expect), for a structure on the way to an object, which may be anywhere in the file.
+    pub(crate) fn expect_next(&self, at: Address, len: u64) -> Result<()> {
+        self.expect_for(Purpose::Chain, at, len)
+    }
+
+    fn expect_for(&self, purpose: Purpose, at: Address, len: u64) -> Result<()> {
         if self.storage.read_ahead() == 0 || len > LONGEST_HINT {
             return Ok(());
         }
         let start = self.offset(at);
         let end = bound::sum(start, len).min(self.storage.size());
-        self.storage.prefetch(std::slice::from_ref(&(start..end)), Purpose::Structure)
+        self.storage.prefetch(std::slice::from_ref(&(start..end)), purpose)
     }
 
     /// Announces the addresses and lengths of elements that will be read.

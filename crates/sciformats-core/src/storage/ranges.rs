@@ -105,6 +105,9 @@ pub enum Purpose {
     /// Structures, which are short and are read in many steps, near to others that will be needed soon. They are fetched in whole
     /// pages, which are kept.
     Structure,
+    /// Structures on the way to an object, each of which leads to the next one and may be anywhere in the file. They are fetched and
+    /// kept like other structures; of a short file, so much comes with them that two requests bring all of it.
+    Chain,
     /// Elements, which are fetched as requested, and kept until they are read.
     Elements,
 }

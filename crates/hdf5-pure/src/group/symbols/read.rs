@@ -23,6 +23,9 @@ const NODE: &str = "symbol table node";
 /// The number of bytes that are read first for a name. Most names are shorter.
 const USUAL_NAME: u64 = 64;
 
+/// The number of bytes of the header of a member that are expected to be read next.
+const HEADER: u64 = 512;
+
 /// The number of symbol table nodes that are fetched before it is known which of them is needed.
 const FEW_NODES: usize = 8;
 
@@ -38,8 +41,6 @@ pub(crate) fn visit(
     table: SymbolTable,
     visit: &mut dyn FnMut(Result<Link, BrokenLink>) -> ControlFlow<()>,
 ) -> Result<()> {
-    // What is around the heap's header comes with it, and mostly contains the other structures.
-    let _ = context.expect(table.heap, LocalHeap::size_of(context.sizes) as u64);
     context.together(|| {
         drop(Names::open(context, table.heap));
         fetch_nodes(context, (table.btree, None), &mut 0);
@@ -49,15 +50,21 @@ pub(crate) fn visit(
     Ok(())
 }
 
-/// Returns the member `name` of an old-style group. Only the names that it is compared with are read.
+/// Returns the member `name` of an old-style group. Only the names that it is compared with are read. The structures on the way may
+/// be anywhere in the file, so they are announced before they are read.
 ///
 /// # Errors
 /// Returns `Malformed` if a structure on the way to the member cannot be read.
 pub(crate) fn find(context: &Context, table: SymbolTable, name: &[u8]) -> Result<Option<Link>> {
+    context.expect_next(table.heap, LocalHeap::size_of(context.sizes) as u64)?;
     let heap = local::header(context, table.heap)?;
     context.checked("local heap data segment", heap.data, heap.size)?;
     let heap = Heap::Some(heap);
-    Symbols { context, heap }.find(table.btree, name)
+    let found = Symbols { context, heap }.find(table.btree, name)?;
+    if let Some(Link { target: Target::Hard(at), .. }) = &found {
+        context.expect_next(*at, HEADER)?;
+    }
+    Ok(found)
 }
 
 /// Reads the first nodes of a group, so that they are fetched.
@@ -177,7 +184,7 @@ impl Symbols<'_> {
     fn ahead(&self, node: &GroupNode) -> Result<()> {
         let Heap::Some(heap) = &self.heap else { return Ok(()) };
         self.context.together(|| {
-            let names = self.context.expect(heap.data, heap.size);
+            let names = self.context.expect_next(heap.data, heap.size);
             if names.is_err() && node.level == 0 && node.children.len() <= FEW_NODES {
                 node.children.iter().for_each(|&child| drop(read_leaf(self.context, child)));
             }
@@ -187,6 +194,7 @@ impl Symbols<'_> {
     fn find(&self, mut at: Address, name: &[u8]) -> Result<Option<Link>> {
         let mut level = None;
         loop {
+            self.context.expect_next(at, Prefix::size(self.context.sizes) as u64)?;
             let node = read_node(self.context, at, level)?;
             self.ahead(&node)?;
             let Some(child) = self.child(&node, name)? else { return Ok(None) };

@@ -218,7 +218,7 @@ impl<R: Ranges + 'static> Planned<R> {
     pub fn supply(&self, offset: u64, bytes: &[u8], purpose: Purpose) {
         let mut state = self.0.lock();
         match purpose {
-            Purpose::Structure => state.cache.add_pages(offset, bytes),
+            Purpose::Structure | Purpose::Chain => state.cache.add_pages(offset, bytes),
             Purpose::Elements => state.cache.add_extent(offset, bytes.to_vec()),
         }
         drop(state);
@@ -386,9 +386,6 @@ impl<R: Ranges + 'static> Inner<R> {
         let mut state = self.lock();
         let cache = &mut state.cache;
         let follows = cache.after == first;
-        if !follows && let Some(part) = self.part(cache, first..last + 1) {
-            return part.collect();
-        }
         let pages = (self.options.window / PAGE).max(1);
         let most = (self.options.structures.longest / PAGE).max(pages);
         // Something that leads to a structure is mostly before it. At the end of a window, half of the next one is fetched too. The
@@ -428,10 +425,12 @@ impl<R: Ranges + 'static> Inner<R> {
         (start..end).collect()
     }
 
-    /// Returns the pages that are fetched for `missing` pages of a short file, which two requests can bring. The first one brings so
-    /// much of the gap between the pages that are here, up to one of its ends, that a single one can bring the rest, as the next
-    /// one does. Two therefore suffice wherever the structures are. `None` if the file is longer.
-    fn part(&self, cache: &mut Cache, missing: Range<u64>) -> Option<Range<u64>> {
+    /// Returns the pages that are fetched for structures of a chain in a short file, which two requests can bring. The first one
+    /// brings so much of the gap between the pages that are here, up to one of its ends, that a single one can bring the rest, as
+    /// the next one does. Two therefore suffice wherever the structures are. `None` if the file is longer.
+    fn part(&self, structures: &[Range<u64>]) -> Option<BTreeSet<u64>> {
+        let wanted = plan::merged(structures, self.size);
+        let missing = page_of(wanted.first()?.start)..page_of(wanted.last()?.end - 1) + 1;
         let window = (self.options.window / PAGE).max(1);
         let longest = self.options.structures.longest / PAGE;
         let most = bound::product(window, SHARE).min(longest).max(window);
@@ -439,6 +438,8 @@ impl<R: Ranges + 'static> Inner<R> {
         if all > bound::sum(bound::product(most, 2), window) {
             return None;
         }
+        let mut state = self.lock();
+        let cache = &mut state.cache;
         let held = |number: u64| cache.holds(&self.cut(number * PAGE..bound::product(number + 1, PAGE)));
         let Range { mut start, mut end } = missing.clone();
         while start > 0 && !held(start - 1) {
@@ -463,7 +464,7 @@ impl<R: Ranges + 'static> Inner<R> {
         let nearer = if length(&left) <= length(&right) { left } else { right };
         let part = if gap <= run || length(&nearer) > most { start..end } else { nearer };
         (cache.run, cache.after) = (length(&part), part.end);
-        Some(part)
+        Some(part.collect())
     }
 
     /// Returns the blocks that contain a batch of structures, if there are so many structures and they are so far apart that most
@@ -492,10 +493,6 @@ impl<R: Ranges + 'static> Inner<R> {
         let mut pages: BTreeSet<u64> = BTreeSet::new();
         for range in plan::merged(ranges, self.size) {
             pages.extend(page_of(range.start)..=page_of(range.end - 1));
-        }
-        let ends = pages.first().zip(pages.last()).map(|(&first, &last)| first..last + 1);
-        if let Some(part) = ends.and_then(|missing| self.part(&mut self.lock().cache, missing)) {
-            return part.collect();
         }
         // Structures that belong together are near to each other, so some windows are divided among the pages. Many pages that
         // are further apart than a window belong to an index between elements, and what is around them is of no use.
@@ -573,7 +570,8 @@ impl<R: Ranges + 'static> Inner<R> {
         let missing: Vec<Range<u64>> = {
             let mut state = self.lock();
             let clipped = ranges.iter().map(|range| self.cut(range.clone()));
-            if let (Purpose::Structure, false, Some(record)) = (purpose, is_noting(), state.record.as_mut()) {
+            let structure = purpose != Purpose::Elements;
+            if let (true, false, Some(record)) = (structure, is_noting(), state.record.as_mut()) {
                 record.extend(clipped.clone().filter(|range| range.start < range.end));
             }
             clipped.filter(|range| range.start < range.end && !state.cache.holds(range)).collect()
@@ -586,14 +584,15 @@ impl<R: Ranges + 'static> Inner<R> {
             return Err(not_here(first));
         }
         match purpose {
-            Purpose::Structure => self.fetch(&missing, &[]),
-            Purpose::Elements => self.fetch(&[], &missing),
+            Purpose::Structure => self.fetch(&missing, false, &[]),
+            Purpose::Chain => self.fetch(&missing, true, &[]),
+            Purpose::Elements => self.fetch(&[], false, &missing),
         }
     }
 }
 
 impl<R: Ranges + 'static> Fetch for Inner<R> {
-    fn fetch(&self, structures: &[Range<u64>], elements: &[Range<u64>]) -> Result<()> {
+    fn fetch(&self, structures: &[Range<u64>], chain: bool, elements: &[Range<u64>]) -> Result<()> {
         // What does not fit is fetched when it is read.
         let mut left = self.options.ahead;
         let fit = elements.iter().position(|range| match left.checked_sub(length(range)) {
@@ -604,18 +603,18 @@ impl<R: Ranges + 'static> Fetch for Inner<R> {
             None => true,
         });
         let elements = elements.get(..fit.unwrap_or(elements.len())).unwrap_or_default();
-        if let Some(loose) = self.loose(structures) {
-            return self.bring(&BTreeSet::new(), &loose, elements);
+        if let Some(part) = chain.then(|| self.part(structures)).flatten() {
+            return self.bring(&part, &[], elements);
         }
-        let pages = match structures {
-            // What is around a single one is fetched as if it were read.
-            [only] if length(only) < SHORT => {
+        match (self.loose(structures), structures) {
+            (Some(loose), _) => self.bring(&BTreeSet::new(), &loose, elements),
+            // What is around a single structure of a chain is fetched as if it were read.
+            (None, [only]) if chain => {
                 let missing: Vec<u64> = (page_of(only.start)..=page_of(only.end - 1)).collect();
-                self.window(&missing, length(only))
+                self.bring(&self.window(&missing, length(only)), &[], elements)
             }
-            _ => self.around(structures),
-        };
-        self.bring(&pages, &[], elements)
+            (None, _) => self.bring(&self.around(structures), &[], elements),
+        }
     }
 }
 

@@ -118,6 +118,7 @@ fn two_requests_bring_a_short_file_wherever_its_structures_are() {
             file.supply_kept(size - PAGE, bytes[(size - PAGE) as usize..].to_vec());
             for digit in 0..3 {
                 let at = size * (place >> (2 * digit) & 3) / 4 + 70_000;
+                file.prefetch(&[at..at + 500], Purpose::Chain).unwrap();
                 assert_eq!(*file.read_at(at, 500).unwrap(), bytes[at as usize..][..500]);
             }
             let asked = file.ranges().asked().concat();
@@ -128,7 +129,7 @@ fn two_requests_bring_a_short_file_wherever_its_structures_are() {
     // If structures are missing at both ends, all that is missing comes at once.
     let file = Planned::with_options(Counting::new(2 << 20, 0), options());
     let places = [100_000..100_100, 2_000_000..2_000_100, 1_000_000..1_000_100];
-    file.prefetch(&places, Purpose::Structure).unwrap();
+    file.prefetch(&places, Purpose::Chain).unwrap();
     assert_eq!(file.ranges().asked(), [[0..2 * MIB]]);
 }
 

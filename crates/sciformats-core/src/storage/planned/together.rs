@@ -10,8 +10,8 @@ use crate::storage::Purpose;
 
 /// A store in which something was missing.
 pub(super) trait Fetch: Send + Sync {
-    /// Fetches ranges of structures, and ranges of elements, in one batch.
-    fn fetch(&self, structures: &[Range<u64>], elements: &[Range<u64>]) -> Result<()>;
+    /// Fetches ranges of structures, some of which may be of a chain, and ranges of elements, in one batch.
+    fn fetch(&self, structures: &[Range<u64>], chain: bool, elements: &[Range<u64>]) -> Result<()>;
 }
 
 /// What was missing in a read.
@@ -126,11 +126,13 @@ pub fn together(mut work: impl FnMut()) -> Result<()> {
             }
         }
         for store in stores {
-            let of = |purpose: Purpose| -> Vec<Range<u64>> {
-                let own = notes.iter().filter(|note| Arc::ptr_eq(&note.store, store));
-                own.filter(|note| note.purpose == purpose).map(|note| note.range.clone()).collect()
+            let own = || notes.iter().filter(|note| Arc::ptr_eq(&note.store, store));
+            let of = |elements: bool| -> Vec<Range<u64>> {
+                let kind = own().filter(|note| (note.purpose == Purpose::Elements) == elements);
+                kind.map(|note| note.range.clone()).collect()
             };
-            store.fetch(&of(Purpose::Structure), &of(Purpose::Elements))?;
+            let chain = own().any(|note| note.purpose == Purpose::Chain);
+            store.fetch(&of(false), chain, &of(true))?;
         }
     }
     Ok(())
