@@ -45,6 +45,19 @@ def hdf5():
     return {"libhdf5": libhdf5(), "HDF5 in h5py": h5py.version.hdf5_version}
 
 
+def codecs():
+    """The libraries that imagecodecs contains, and libhdf5 in h5py."""
+    import zlib
+
+    import h5py
+    import imagecodecs
+
+    wanted = ("charls", "lz4", "libaec", "libbzip2", "libjpeg_turbo", "liblzf", "lzokay", "snappy", "zfp", "zstd")
+    found = dict(part.rsplit("-", 1) for part in imagecodecs.version().split(", "))
+    libraries = {name: found[name] for name in wanted if name in found}
+    return packages("imagecodecs") | libraries | {"HDF5 in h5py": h5py.version.hdf5_version, "zlib": zlib.ZLIB_RUNTIME_VERSION}
+
+
 def c_blosc2():
     import blosc2
 
@@ -60,6 +73,7 @@ BENCHES = {
     "python": lambda: python()
     | packages("h5py", "pyfive", "h5netcdf", "netCDF4", "xarray", "dask", "asdf", "gsd", "blosc2", "numpy"),
     "encoders": lambda: python() | packages("zlib-ng"),
+    "filters": lambda: python() | packages("h5py", "hdf5plugin", "vbz-h5py-plugin", "lzallright", "fabio", "numpy") | codecs(),
     "cli": lambda: tools() | packages("xarray", "netCDF4"),
 }
 

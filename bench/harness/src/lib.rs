@@ -52,6 +52,8 @@ pub type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 #[derive(Debug, Default)]
 pub struct Watch {
     total: Option<Duration>,
+    /// Whether the time is that of the processor, and not that of the clock.
+    by_processor: bool,
     /// The most memory of the programs that were run.
     programs: Option<u64>,
 }
@@ -59,10 +61,30 @@ pub struct Watch {
 impl Watch {
     /// Runs the work and adds its time. What it gives is dropped outside the measured time, if the caller drops it.
     pub fn time<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        let begin = Instant::now();
+        let (begin, used) = (Instant::now(), self.processor());
         let result = work();
-        *self.total.get_or_insert_default() += begin.elapsed();
+        let taken = match used.zip(self.processor()) {
+            Some((before, after)) => after.saturating_sub(before),
+            None => begin.elapsed(),
+        };
+        *self.total.get_or_insert_default() += taken;
         result
+    }
+
+    /// Returns the processor time of this process, if that is to be measured.
+    #[cfg(unix)]
+    fn processor(&self) -> Option<Duration> {
+        use rustix::time::{ClockId, clock_gettime};
+
+        self.by_processor
+            .then(|| clock_gettime(ClockId::ProcessCPUTime))
+            .and_then(|time| Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?)))
+    }
+
+    /// Returns nothing: the time is that of the clock.
+    #[cfg(not(unix))]
+    fn processor(&self) -> Option<Duration> {
+        None
     }
 
     /// Runs a program and adds its time. The memory of the round is the most that was resident in it.
@@ -216,13 +238,22 @@ impl Case {
 pub struct Bench {
     name: &'static str,
     script: &'static str,
+    by_processor: bool,
     cases: Vec<Case>,
 }
 
 impl Bench {
     /// A bench and the script (relative to the folder `bench/`) with its Python peers.
     pub fn new(name: &'static str, script: &'static str) -> Self {
-        Self { name, script, cases: Vec::new() }
+        Self { name, script, by_processor: false, cases: Vec::new() }
+    }
+
+    /// Measures the time that the processor works for a process instead of that of the clock, so that the machine may be in use. It is
+    /// meant for work of one thread that waits for nothing. Programs that are run are measured by the clock nevertheless.
+    #[must_use]
+    pub fn by_processor(mut self) -> Self {
+        self.by_processor = true;
+        self
     }
 
     /// One case more.
@@ -310,10 +341,10 @@ impl Bench {
         how: &Implementation,
         folder: &Path,
     ) -> Result<Vec<table::Pair>, String> {
-        let mut ours = Worker::rust(OURS, folder)?;
+        let mut ours = Worker::rust(OURS, folder, self.by_processor)?;
         let mut peer = match how {
-            Implementation::Rust(_) => Worker::rust(name, folder)?,
-            Implementation::Python => Worker::python(self.script, name, folder)?,
+            Implementation::Rust(_) => Worker::rust(name, folder, self.by_processor)?,
+            Implementation::Python => Worker::python(self.script, name, folder, self.by_processor)?,
         };
         let mut pairs = Vec::new();
         for _ in 0..=case.rounds {

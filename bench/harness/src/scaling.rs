@@ -220,9 +220,9 @@ impl Series {
 
     fn point(&self, number: usize, size: u64, place: &Path) -> Result<Point, String> {
         if self.prepare.is_some() {
-            Worker::rust(PREPARE, place)?.run(&format!("{number} {size}"))?;
+            Worker::rust(PREPARE, place, false)?.run(&format!("{number} {size}"))?;
         }
-        let mut worker = Worker::rust(&size.to_string(), place)?;
+        let mut worker = Worker::rust(&size.to_string(), place, false)?;
         let mut point = Point { size, seconds: f64::INFINITY, peak: None };
         let (mut total, mut runs) = (0.0, 0);
         while total < TOO_LONG && (total < ENOUGH || runs < 3) && runs < 1000 {

@@ -11,6 +11,8 @@ use crate::{Outcome, Watch, memory};
 
 /// The environment variable that names the Python interpreter.
 const PYTHON: &str = "SCIFORMATS_PYTHON";
+/// The environment variable that tells a worker to measure the time of the processor. Python's workers read it in python/worker.py.
+const BY_PROCESSOR: &str = "SCIFORMATS_BENCH_BY_PROCESSOR";
 
 /// What one run took.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,22 +31,30 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// This program again, for one of its own implementations.
-    pub(crate) fn rust(name: &str, folder: &Path) -> Result<Self, String> {
+    pub(crate) fn rust(name: &str, folder: &Path, by_processor: bool) -> Result<Self, String> {
         let program = std::env::current_exe().map_err(|error| format!("where is this program? {error}"))?;
-        Self::start(Command::new(program).arg("--worker").arg(name).arg(folder))
+        Self::start(Command::new(program).arg("--worker").arg(name).arg(folder), by_processor)
     }
 
     /// The bench's Python script.
-    pub(crate) fn python(script: &str, name: &str, folder: &Path) -> Result<Self, String> {
+    pub(crate) fn python(
+        script: &str,
+        name: &str,
+        folder: &Path,
+        by_processor: bool,
+    ) -> Result<Self, String> {
         let python: OsString = std::env::var_os(PYTHON).ok_or_else(|| format!("{PYTHON} is not set"))?;
         let bench =
             Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the harness has no parent folder")?;
         let mut command = Command::new(python);
         command.arg(bench.join(script)).arg(name).arg(folder).env("PYTHONDONTWRITEBYTECODE", "1");
-        Self::start(&mut command)
+        Self::start(&mut command, by_processor)
     }
 
-    fn start(command: &mut Command) -> Result<Self, String> {
+    fn start(command: &mut Command, by_processor: bool) -> Result<Self, String> {
+        if by_processor {
+            command.env(BY_PROCESSOR, "1");
+        }
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut process = spawned.map_err(|error| format!("cannot start a worker: {error}"))?;
         match (process.stdin.take(), process.stdout.take()) {
@@ -90,7 +100,7 @@ pub(crate) fn serve(run: impl Fn(&str, &mut Watch) -> Outcome) -> ExitCode {
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { return ExitCode::FAILURE };
         let Some(case) = line.strip_prefix("run ") else { break };
-        let mut watch = Watch::default();
+        let mut watch = Watch { by_processor: std::env::var_os(BY_PROCESSOR).is_some(), ..Watch::default() };
         let outcome = run(case, &mut watch);
         println!("{}", answer(outcome, &watch, idle));
     }
@@ -116,7 +126,8 @@ mod tests {
 
     #[test]
     fn answers_are_understood() {
-        let watch = Watch { total: Some(Duration::from_millis(1500)), programs: Some(7) };
+        let watch =
+            Watch { total: Some(Duration::from_millis(1500)), programs: Some(7), by_processor: false };
         let text = answer(Ok(()), &watch, Some(0)).to_string();
         assert_eq!(understand(&text).unwrap().seconds, 1.5);
         assert_eq!(understand(r#"{"seconds":2,"peak":null}"#), Ok(Measured { seconds: 2.0, peak: None }));

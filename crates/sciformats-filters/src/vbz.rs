@@ -296,19 +296,43 @@ fn codes<const N: usize>(coding: Coding, input: &[u8], out: &mut Vec<u8>) -> Res
     out.resize(start + integers.len() * (N + 1).min(4) + 4, 0);
     let (controls, data) = out.split_at_mut(start);
     let mut at = 0;
-    for (control, four) in controls.iter_mut().zip(integers.chunks(4)) {
-        for (i, bytes) in four.iter().enumerate() {
-            let code = code(bytes);
-            let more = u8::from(code > 0xff) + u8::from(code > 0xffff) + u8::from(code > 0xff_ffff);
-            if let Some(place) = data.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<4>) {
-                *place = code.to_le_bytes();
-            }
+    let mut put = |word: u32, len: usize| {
+        if let Some(place) = data.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<4>) {
+            *place = word.to_le_bytes();
+        }
+        at += len;
+    };
+    let (groups, rest) = integers.as_chunks::<4>();
+    let mut controls = controls.iter_mut();
+    for (four, control) in groups.iter().zip(&mut controls) {
+        let codes = four.each_ref().map(&mut code);
+        let [a, b, c, d] = codes;
+        if a | b | c | d <= 0xff {
+            put(a | b << 8 | c << 16 | d << 24, 4);
+            continue;
+        }
+        for (i, code) in codes.into_iter().enumerate() {
+            let more = bytes_beyond_one(code);
             *control |= more << (2 * i);
-            at += usize::from(more) + 1;
+            put(code, usize::from(more) + 1);
+        }
+    }
+    if let Some(control) = controls.next() {
+        for (i, bytes) in rest.iter().enumerate() {
+            let code = code(bytes);
+            let more = bytes_beyond_one(code);
+            *control |= more << (2 * i);
+            put(code, usize::from(more) + 1);
         }
     }
     out.truncate(start + at);
     Ok(())
+}
+
+/// Returns how many bytes a code needs beyond the first.
+#[inline(always)]
+fn bytes_beyond_one(code: u32) -> u8 {
+    u8::from(code > 0xff) + u8::from(code > 0xffff) + u8::from(code > 0xff_ffff)
 }
 
 /// Halves of bytes; the first one of a byte waits for the second.

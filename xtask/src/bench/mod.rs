@@ -153,7 +153,9 @@ fn publish() -> Result {
     let notes_file = root().join("bench").join("notes.toml");
     let text = fs::read_to_string(&notes_file).about(&notes_file)?;
     let mut sections = Vec::new();
-    for bench in FORMATS.iter().map(|format| format.name).chain(["cli", PACKAGE, "encoders", "tables"]) {
+    for bench in
+        FORMATS.iter().map(|format| format.name).chain(["cli", PACKAGE, "encoders", "filters", "tables"])
+    {
         if let Some(results) = Results::read(&Results::path(bench))? {
             sections.push(Section { notes: Notes::parse(&text, bench)?, results });
         }

@@ -55,7 +55,8 @@ const MAX_LITERALS: usize = 32;
 
 /// Encodes. A copy always refers to the latest known position at which the next three bytes occurred.
 pub(crate) fn encode(input: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(input.len());
+    // At worst all bytes are literals. Behind them, copies of literals may overwrite some bytes.
+    let mut out = Encoded { bytes: vec![0; input.len() + input.len() / MAX_LITERALS + 64], len: 0 };
     let mut seen = vec![0u32; 1 << HASH_BITS]; // the position plus one
     let mut literals = 0; // the start of the literals that are not written yet
     let (mut at, mut misses) = (0, 0);
@@ -76,34 +77,76 @@ pub(crate) fn encode(input: &[u8]) -> Vec<u8> {
         };
         misses = 0;
         let len = lz::common(input, from, at, input.len().min(at + MAX_LENGTH));
-        put_literals(&mut out, input.get(literals..at).unwrap_or_default());
-        put_copy(&mut out, at - from - 1, len - 2);
+        out.literals(input, literals, at);
+        out.copy(at - from - 1, len - 2);
         at += len;
         literals = at;
     }
-    put_literals(&mut out, input.get(literals..).unwrap_or_default());
-    out
+    out.literals(input, literals, input.len());
+    out.bytes.truncate(out.len);
+    out.bytes
 }
 
-fn put_literals(out: &mut Vec<u8>, literals: &[u8]) {
-    for run in literals.chunks(MAX_LITERALS) {
-        out.push(low_byte(run.len() as u64 - 1));
-        out.extend_from_slice(run);
-    }
+/// A stream that is written into memory for the longest one.
+struct Encoded {
+    bytes: Vec<u8>,
+    len: usize,
 }
 
-fn put_copy(out: &mut Vec<u8>, distance: usize, len: usize) {
-    let byte = |n: usize| low_byte(n as u64);
-    out.push(byte(len.min(7) << 5 | distance >> 8));
-    if len >= 7 {
-        out.push(byte(len - 7));
+impl Encoded {
+    #[inline]
+    fn push(&mut self, byte: u8) {
+        if let Some(place) = self.bytes.get_mut(self.len) {
+            *place = byte;
+        }
+        self.len += 1;
     }
-    out.push(byte(distance));
+
+    /// Appends the literals from one position to another.
+    #[inline]
+    fn literals(&mut self, input: &[u8], mut from: usize, to: usize) {
+        while from < to {
+            let len = MAX_LITERALS.min(to - from);
+            self.push(low_byte(len as u64 - 1));
+            let copied = lz::literals(input, from, &mut self.bytes, self.len, len);
+            debug_assert!(copied.is_some(), "there is room for the longest stream");
+            self.len += len;
+            from += len;
+        }
+    }
+
+    #[inline]
+    fn copy(&mut self, distance: usize, len: usize) {
+        let byte = |n: usize| low_byte(n as u64);
+        self.push(byte(len.min(7) << 5 | distance >> 8));
+        if len >= 7 {
+            self.push(byte(len - 7));
+        }
+        self.push(byte(distance));
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::decode;
+    use proptest::prelude::*;
+
+    use super::{decode, encode};
+
+    proptest! {
+        #[test]
+        fn what_was_encoded_is_decoded(few in prop::collection::vec(0u8..3, 0..900), bytes: Vec<u8>, times in 1usize..40) {
+            for data in [few.repeat(times), bytes.repeat(times), [bytes, few].concat()] {
+                let stored = encode(&data);
+                prop_assert!(stored.len() <= data.len() + data.len().div_ceil(32));
+                prop_assert_eq!(decode(&stored, data.len(), data.len()).unwrap(), data);
+            }
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, expected in 0usize..300, max in 0usize..300) {
+            let _ = decode(&bytes, expected, max);
+        }
+    }
 
     #[test]
     fn literals_and_overlapping_copies() {

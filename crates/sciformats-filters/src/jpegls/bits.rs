@@ -171,8 +171,8 @@ impl Out {
             self.byte();
         }
         while self.count > 0 {
-            let width = if self.bytes.last() == Some(&0xff) { 7 } else { 8 };
-            let more = if self.count < width { width - self.count } else { 0 };
+            let width: u32 = if self.bytes.last() == Some(&0xff) { 7 } else { 8 };
+            let more = width.saturating_sub(self.count); // a bound: as many are there
             self.held <<= more;
             self.count += more;
             self.byte();

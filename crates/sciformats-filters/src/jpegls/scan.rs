@@ -204,6 +204,13 @@ impl<C: Coder> Scan<C> {
     /// Returns the sample that an error leads to.
     #[inline]
     fn sample(&self, predicted: i32, error: i32) -> i32 {
+        if self.near == 0 {
+            // Nearly all samples need no arithmetic but this.
+            let found = predicted + error;
+            if found.cast_unsigned() <= self.preset.largest.cast_unsigned() {
+                return found;
+            }
+        }
         let step = 2 * self.near + 1;
         let found = predicted.saturating_add(error.saturating_mul(step)); // a bound: clamped below
         let found = if found < -self.near {
@@ -221,12 +228,14 @@ impl<C: Coder> Scan<C> {
     fn regular(&mut self, wanted: i32, [a, b, c, d]: [i32; 4]) -> Result<i32, Fault> {
         let [first, second, third] = [d - b, b - c, c - a].map(|difference| self.classes.class(difference));
         let number = 81 * first + 9 * second + third;
-        let sign = if number < 0 { -1 } else { 1 };
-        let at = usize::try_from(number.abs()).unwrap_or_default();
+        // All ones if the sign changes: inverting the bits and adding one does that.
+        let sign = number >> 31;
+        let turn = |value: i32| (value ^ sign) - sign;
+        let at = usize::try_from(turn(number)).unwrap_or_default();
         let mut context = self.contexts.get(at).copied().ok_or_else(no_context)?;
         // The median of three: what follows an edge, or a plane.
         let predicted = (a + b - c).clamp(a.min(b), a.max(b));
-        let predicted = (predicted + sign * context.c).clamp(0, self.preset.largest);
+        let predicted = (predicted + turn(context.c)).clamp(0, self.preset.largest);
         let k = context.low_bits(context.a);
         let special = self.near == 0 && k == 0 && 2 * context.b <= -context.n;
         let turned = i32::from(special);
@@ -239,12 +248,12 @@ impl<C: Coder> Scan<C> {
             }
             error
         } else {
-            let error = self.error(sign * (wanted - predicted));
+            let error = self.error(turn(wanted - predicted));
             let mapped = ((error << 1) ^ (error >> 31)) ^ turned;
             self.golomb(mapped.cast_unsigned(), k, self.limit)?;
             error
         };
-        context.b += error * (2 * self.near + 1);
+        context.b += if self.near == 0 { error } else { error * (2 * self.near + 1) };
         context.a += error.abs();
         if context.n == self.preset.reset {
             context.a >>= 1;
@@ -262,7 +271,7 @@ impl<C: Coder> Scan<C> {
         if let Some(kept) = self.contexts.get_mut(at) {
             *kept = context;
         }
-        Ok(self.sample(predicted, sign * error))
+        Ok(self.sample(predicted, turn(error)))
     }
 
     /// Codes the sample that ends a run.
