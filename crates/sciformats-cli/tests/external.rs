@@ -161,10 +161,8 @@ fn a_length_that_nobody_knows_is_not_zero() {
     }
     for word in ["m.h5", "m.h5:/v", "m.h5:/was"] {
         let text = program.stdout(0, &["info", word]);
-        assert!(
-            text.contains("of unknown length") && text.contains("gone.h5") && !text.contains(" 0 B"),
-            "{text}"
-        );
+        assert!(text.contains("of unknown length") && text.contains("gone.h5"), "{text}");
+        assert!(!text.contains(" 0 B") && !text.contains(" 16 B"), "{text}");
         let json: Json = serde_json::from_str(&program.stdout(0, &["info", "--json", word])).unwrap();
         assert!(json["unknown"].to_string().contains("gone.h5") && json.get("shape").is_none(), "{json}");
     }

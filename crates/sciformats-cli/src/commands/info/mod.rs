@@ -101,14 +101,16 @@ impl Count<'_> {
             add(&mut self.counts.links, times);
             return;
         }
-        let Ok(object) = source.measured(id) else {
+        let Ok(mut object) = source.measured(id) else {
             add(&mut self.counts.damaged, times);
             return;
         };
         let group = matches!(object, Found::Group);
-        if let Found::Array(_) = &object
+        if let Found::Array(info) = &mut object
             && let Err(error) = source.sized(id)
         {
+            // The length that the file stores is one of earlier times.
+            info.shape = None;
             self.counts.unknown.push(format!("{path}: {error}"));
         }
         self.counts.add(object, times);
