@@ -361,7 +361,10 @@ fn chunks_that_turn_round_pass_through_a_scratch_file() {
     let names: Vec<_> =
         std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "{names:?}");
-    let stored = b.array("/tas").unwrap().info().stored.unwrap();
+    let sciformats::Object::Array(measured) = b.source().measured(b.resolve("/tas").unwrap()).unwrap() else {
+        panic!("/tas is no array")
+    };
+    let stored = measured.stored.unwrap();
     assert!(b.size() < stored + stored / 10 + (64 << 10), "{} of {stored}", b.size());
 }
 

@@ -233,6 +233,7 @@ mod tests {
 
     #[test]
     fn only_short_elements_that_are_numerous_stay() {
+        let _alone = staying::alone();
         // Reads of 5000 bytes, and of 40 bytes in few pages of each block or one after the other, do not stay.
         let few = |i: usize| (i % 20 * PAGE * 16 + i * 40, 40);
         let kinds: [&dyn Fn(usize) -> (usize, usize); 3] =

@@ -229,6 +229,13 @@ fn length(file: &FileStorage, start: u64, most: usize) -> Result<usize> {
     Ok(bound::addressable(arith::sub(file.size(), start)?).min(most))
 }
 
+/// Keeps other tests from having elements in memory that count: the bound is that of the process.
+#[cfg(test)]
+pub(super) fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,6 +285,7 @@ mod tests {
 
     #[test]
     fn more_elements_stay_if_reads_find_them() {
+        let _alone = alone();
         let dir = tempfile::tempdir().unwrap();
         let (path, len) = (dir.path().join("file"), MOST_ELEMENTS + (8 << 20));
         std::fs::File::create(&path).unwrap().set_len(len).unwrap();
