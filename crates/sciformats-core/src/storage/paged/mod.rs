@@ -30,7 +30,8 @@ const RUN: usize = 1 << 10;
 /// to be requested once, and the system has them in memory as well. If short reads follow each other, more and more is read at once, up to
 /// 64 KiB, and up to 4 MiB of it are kept until other bytes need their place. Other reads are system calls of their own. Only if runs of less
 /// than 1 KiB are read here and there until half of the pages of a block were requested, the block stays, because a call for each would
-/// take twice as long: up to 16 MiB in all files of the process, and up to 48 MiB if many reads find their elements there. Long reads always go to the file directly.
+/// take twice as long: up to 32 MiB in all files of the process, and up to 64 MiB if many reads find their elements there. Long reads
+/// always go to the file directly.
 ///
 /// When the file is closed, up to 64 MiB of the memory are kept for the files that are opened next, because the first use of
 /// fresh memory takes longer than reading into it. [`release_memory`](super::release_memory) returns this memory to the system.

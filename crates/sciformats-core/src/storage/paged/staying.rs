@@ -29,13 +29,13 @@ const REGIONS: u64 = 1 << 14;
 const MOST: u64 = 128 << 20;
 
 /// The number of bytes that stay because of elements, in all files of the process together, before it is known whether this pays.
-const FIRST_ELEMENTS: u64 = 16 << 20;
+const FIRST_ELEMENTS: u64 = 32 << 20;
 
 /// The largest number of bytes that stay because of elements.
-const MOST_ELEMENTS: u64 = 48 << 20;
+const MOST_ELEMENTS: u64 = 64 << 20;
 
-/// The number of further bytes that each read of elements allows that found them: a page for each call that was saved.
-const EARNED: u64 = PAGE as u64;
+/// The number of further bytes that each read of elements allows that found them: some pages for each call that was saved.
+const EARNED: u64 = 4 * PAGE as u64;
 
 /// The number of bytes that stay because of elements, in all files.
 static ELEMENTS: AtomicU64 = AtomicU64::new(0);

@@ -6,7 +6,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -266,8 +266,11 @@ class Dataset(DatasetWriting, HLObject):
     #: The folders in which the caller looks for external files, and for those of virtual datasets.
     _prefixes: tuple[str, str] = ("", "")
 
-    #: The type of the elements of a file that is only read, if they are bytes of that type. It is ``False`` before it is known.
-    _plain: np.dtype[Any] | Literal[False] | None = False
+    #: Reads elements of a file that is only read, if they are bytes of the type that NumPy has, too.
+    _take: Callable[..., Any] | None = None
+
+    #: Whether it is known which of both is the case.
+    _is_examined = False
 
     def _extent(self) -> tuple[list[int], list[int | None]] | None:
         extent: tuple[list[int], list[int | None]] | None = self._fact("extent")
@@ -452,17 +455,20 @@ class Dataset(DatasetWriting, HLObject):
         return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, key: Any) -> Any:
+        take = self._take
+        if take is not None and key is not Ellipsis and not self._file_of.is_closed:
+            # Most keys are of this kind, and programs read many small slabs. The Rust part returns `None` for any other key.
+            found = take(key, self._dtype)
+            if found is not None:
+                return found
         self._file_of.check_open()
         if isinstance(key, _types.RegionReference):
             return _regions.read(self, key)
-        if self._found is not None and key is not Ellipsis:
-            if self._plain is False:
-                plain = self.shape and self.dtype.subdtype is None and self.dtype.itemsize
-                self._plain = self.dtype if plain and self._node.direct else None
-            if self._plain is not None:
-                found = self._found.take(key, self._plain)
-                if found is not None:
-                    return found
+        if take is None and self._found is not None and not self._is_examined:
+            self._is_examined = True
+            if self.shape and self.dtype.subdtype is None and self.dtype.itemsize and self._node.direct:
+                self._take = self._found.take
+                return self[key]
         names, parts = _selection.split(key)
         if self.shape is None:
             if parts in ((), (Ellipsis,)) and not names:
