@@ -1,141 +1,38 @@
 //! The access to HDF5 that `sciformats.h5` needs, with links, types and storage that the common model does
 //! not contain.
 
+mod chunks;
 mod edit;
 mod item;
 mod key;
+mod open;
 mod stored;
 mod text;
 mod types;
 
 pub(crate) use edit::{Edit, edit_hdf5};
+pub(crate) use open::{Home, open_hdf5, open_hdf5_url};
 pub(crate) use stored::Stored;
+
+use chunks::{Chunk, beyond, chunk_from, first_of, placed};
 use text::Text;
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use hdf5_pure::structure::{CreationOrder, Fill, Layout, StoredChunk, Target};
-use hdf5_pure::{Address, Attribute, Dataset, File, Group, Node as Found, OpenOptions, Range, Result, Slab};
+use hdf5_pure::{Address, Attribute, Dataset, File, Group, Node as Found, Range, Result, Slab};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyType};
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyType};
 
 use crate::element;
 use crate::error::raise;
-use crate::file::read_options;
-use crate::remote::{self, Place};
-use crate::storage::Buffer;
 
 /// Elements of fewer bytes are copied into memory of Python.
 const COPIED: usize = 16 << 10;
-
-/// Opens an HDF5 file by its path or from its bytes, and returns its root group.
-#[pyfunction]
-#[pyo3(signature = (path, buffer, options))]
-pub(crate) fn open_hdf5(
-    py: Python<'_>,
-    path: Option<PathBuf>,
-    buffer: Option<PyBackedBytes>,
-    options: &Bound<'_, PyDict>,
-) -> PyResult<Node> {
-    let options = options_of(options)?;
-    let place = path.map_or(Place::Memory, Place::Path);
-    opened(py, place, options, |place, options| match (place, buffer) {
-        (Place::Path(path), _) => File::open_with(path, options),
-        (_, Some(buffer)) => File::from_storage(Buffer(buffer), options),
-        (_, None) => Err(hdf5_pure::Error::usage("file", "has neither a path nor bytes")),
-    })
-}
-
-/// Opens an HDF5 file by its URL, and returns its root group, with the size, the entity tag and the date of the last change of
-/// the file.
-#[pyfunction]
-pub(crate) fn open_hdf5_url(
-    py: Python<'_>,
-    url: String,
-    storage: &Bound<'_, PyDict>,
-    options: &Bound<'_, PyDict>,
-) -> PyResult<(Node, remote::State)> {
-    let (options, how) = (options_of(options)?, remote::remote_options(storage)?);
-    let shown = sciformats_remote::shown(&url);
-    let remote = py.detach(|| sciformats_remote::open(&url, &how));
-    let remote = remote.map_err(|error| raise(&error, Some(&shown)))?;
-    let place = Place::Url(url, Box::new(how));
-    let root = opened(py, place, options, |_, options| File::from_storage(remote.clone(), options))?;
-    Ok((root, remote::state(&remote)))
-}
-
-fn options_of(given: &Bound<'_, PyDict>) -> PyResult<OpenOptions> {
-    let general = read_options(given)?;
-    Ok(OpenOptions::default()
-        .with_limits(general.limits)
-        .with_external(general.external.clone())
-        .with_threads(general.threads())
-        .with_registry(sciformats::filters::hdf5())
-        .with_missing(hdf5_pure::options::MissingSources::Filled)
-        .with_addresses(true)
-        .with_access(general.access))
-}
-
-fn opened(
-    py: Python<'_>,
-    place: Place,
-    options: OpenOptions,
-    open: impl FnOnce(&Place, &OpenOptions) -> Result<File> + Send,
-) -> PyResult<Node> {
-    let shown = place.shown();
-    let root = py.detach(|| open(&place, &options)?.root().map(Found::Group));
-    let root = root.map_err(|error| raise(&error, shown.as_deref()))?;
-    Ok(Node::new(root, Arc::new(Home::new(place, options))))
-}
-
-/// What all objects of a file have in common.
-pub(crate) struct Home {
-    place: Place,
-    /// The path of the file, for messages.
-    shown: Option<String>,
-    options: OpenOptions,
-    /// The process that opened the file. Locks that another thread held are never released in a forked process, and its
-    /// connections belong to the first process.
-    process: u32,
-    /// The file as a forked process has opened it again.
-    anew: Mutex<Option<(u32, File)>>,
-}
-
-impl Home {
-    fn new(place: Place, options: OpenOptions) -> Self {
-        let shown = place.shown();
-        Self { place, shown, options, process: std::process::id(), anew: Mutex::new(None) }
-    }
-
-    /// Returns what the objects of a file that is being written have in common. Such a file is not opened again.
-    fn written(shown: Option<String>) -> Self {
-        Self { shown, ..Self::new(Place::Memory, OpenOptions::default()) }
-    }
-
-    /// Returns the file as this process, which was forked, opens it. The result is `None` if the file has no place.
-    fn again(&self) -> Result<Option<File>> {
-        let mut anew = self.anew.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((process, file)) = &*anew
-            && *process == std::process::id()
-        {
-            return Ok(Some(file.clone()));
-        }
-        let options = self.options.clone().with_threads(1);
-        let file = match &self.place {
-            Place::Path(path) => File::open_with(path, &options)?,
-            Place::Url(url, how) => File::from_storage(sciformats_remote::open(url, how)?, &options)?,
-            Place::Memory => return Ok(None),
-        };
-        *anew = Some((std::process::id(), file.clone()));
-        Ok(Some(file))
-    }
-}
 
 /// A group, a dataset or a committed datatype.
 #[pyclass(frozen, module = "sciformats._sciformats", name = "Hdf5Node")]
@@ -614,38 +511,9 @@ type Extent = (Vec<u64>, Vec<Option<u64>>);
 /// The number and the name of a filter, whether it is optional, and its parameters.
 type Filter = (u16, Option<Text>, bool, Vec<u32>);
 
-/// The first element of a chunk, the filters that were skipped, the offset in the file, and the number of
-/// bytes.
-type Chunk = (Vec<u64>, u32, u64, u64);
-
 /// Returns whether the stored bytes of elements are those that NumPy has.
 fn is_plain(datatype: &hdf5_pure::Datatype) -> bool {
     types::is_direct(datatype) && !stored::is_padded(datatype)
-}
-
-/// Returns an address as an offset from the start of the file.
-fn placed(base: u64, address: Address) -> PyResult<u64> {
-    base.checked_add(address.0).ok_or_else(beyond)
-}
-
-/// Returns the stored chunk whose first element is at `corner`. Only the nodes of the index that lead to it are read.
-fn chunk_from(dataset: &Dataset, corner: &[u64]) -> Result<Option<StoredChunk>> {
-    let Layout::Chunked(chunked) = dataset.layout()? else { return Ok(None) };
-    let shape = dataset.shape();
-    let inside = corner.len() == shape.len() && corner.iter().zip(shape).all(|(at, size)| at < size);
-    if !inside || !corner.iter().zip(&chunked.dimensions).all(|(at, side)| at.is_multiple_of(*side)) {
-        return Ok(None);
-    }
-    dataset.chunk_at(corner)
-}
-
-/// Returns the indices of the first element of a chunk, if they fit their type.
-fn first_of(chunk: &StoredChunk, sides: &[u64]) -> Option<Vec<u64>> {
-    chunk.scaled.iter().zip(sides).map(|(n, side)| n.checked_mul(*side)).collect()
-}
-
-fn beyond() -> PyErr {
-    PyOverflowError::new_err("a place in the file or the dataset is beyond 2^64")
 }
 
 fn selected(dataset: &Dataset, ranges: Vec<(u64, u64, u64)>) -> Result<Slab> {

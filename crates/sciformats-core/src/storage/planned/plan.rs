@@ -1,4 +1,5 @@
-//! Conversion of ranges to requests, which are sorted, joined over small gaps, and limited in size.
+//! Conversion of ranges to requests, which are sorted, joined over small gaps, and limited in size; and of their responses to the
+//! bytes of the ranges.
 
 use std::ops::Range;
 
@@ -100,6 +101,42 @@ fn parts(range: Range<u64>, longest: u64) -> impl Iterator<Item = Range<u64>> {
         let end = bound::sum(start, each).min(range.end);
         (start < end).then_some(start..end)
     })
+}
+
+/// Joins adjacent pieces.
+pub(super) fn whole(requests: &[Range<u64>], pieces: &[Vec<u8>]) -> Vec<(u64, Vec<u8>)> {
+    let mut found: Vec<(u64, Vec<u8>)> = Vec::new();
+    for (request, piece) in requests.iter().zip(pieces) {
+        match found.last_mut() {
+            Some((start, bytes)) if *start + bytes.len() as u64 == request.start => {
+                bytes.extend_from_slice(piece);
+            }
+            _ => found.push((request.start, piece.clone())),
+        }
+    }
+    found
+}
+
+/// Returns the bytes of `range`, clipped at `size`, from sorted requests and their responses.
+pub(super) fn slice(
+    range: &Range<u64>,
+    size: u64,
+    requests: &[Range<u64>],
+    pieces: &[Vec<u8>],
+) -> Option<Vec<u8>> {
+    let end = range.end.min(size);
+    let mut at = range.start;
+    let mut bytes = Vec::with_capacity(usize::try_from(end.checked_sub(at)?).ok()?);
+    let mut number = requests.partition_point(|request| request.end <= at);
+    while at < end {
+        let (request, piece) = (requests.get(number)?, pieces.get(number)?);
+        let from = usize::try_from(at.checked_sub(request.start)?).ok()?;
+        let to = usize::try_from(end.min(request.end).checked_sub(request.start)?).ok()?;
+        bytes.extend_from_slice(piece.get(from..to)?);
+        at = request.end;
+        number += 1;
+    }
+    Some(bytes)
 }
 
 #[cfg(test)]

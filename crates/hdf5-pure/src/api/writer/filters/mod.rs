@@ -1,15 +1,16 @@
 //! Filters of new datasets, with the client data values that the C library gives them.
 
 mod client_data;
-
-use sciformats_core::{Error, Fault, Result};
-
-use crate::spec::Name;
-use crate::spec::message::datatype::Class;
-use crate::spec::message::filter_pipeline::{FilterDescription, MAX_FILTER_NAME, MAX_FILTERS, Pipeline};
+mod request;
+mod settings;
 
 pub(super) use client_data::Filtered;
-use client_data::{Factor, n_bit, scale_offset, szip};
+pub use settings::{BloscCodec, BloscShuffle, SzipCoding};
+
+use client_data::Factor;
+use request::Request;
+
+use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
 
 /// The levels of zstd. The levels 0 and 3 both mean its default.
 const ZSTD_LEVELS: [i64; 2] = [-131_072, 22];
@@ -33,102 +34,6 @@ pub struct Filters {
     requests: Vec<Request>,
     /// The first setting that a filter does not support: the argument, and what is wrong with it.
     wrong: Option<(&'static str, String)>,
-}
-
-/// The compressors that Blosc and Blosc2 offer.
-///
-/// ```
-/// use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
-///
-/// let fast = Filters::new().blosc2(BloscCodec::Lz4, 5, BloscShuffle::Bytes);
-/// let small = Filters::new().blosc2(BloscCodec::Zlib, 9, BloscShuffle::Bits);
-/// # let _ = (fast, small);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum BloscCodec {
-    /// `BloscLZ`, Blosc's own compressor.
-    #[default]
-    BloscLz,
-    /// LZ4.
-    Lz4,
-    /// LZ4 in its high-compression mode: slower, with smaller results.
-    Lz4Hc,
-    /// zlib.
-    Zlib,
-    /// Zstandard.
-    Zstd,
-}
-
-/// How Blosc and Blosc2 rearrange the elements before compressing them.
-///
-/// ```
-/// use hdf5_pure::{CreateOptions, Writer};
-/// use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
-///
-/// # #[cfg(feature = "blosc2")] {
-/// // Small numbers in wide elements: of most bits only zeros are left.
-/// let counts: Vec<u32> = (0..10_000).map(|i| i % 100).collect();
-/// let mut file = Writer::in_memory(&CreateOptions::default())?;
-/// let filters = Filters::new().blosc2(BloscCodec::Lz4, 5, BloscShuffle::Bits);
-/// file.dataset("counts").chunks([1000]).filters(filters).write(&counts)?;
-/// assert!(file.into_bytes()?.len() < 20_000);
-/// # }
-/// # Ok::<(), hdf5_pure::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum BloscShuffle {
-    /// The elements stay as they are.
-    None,
-    /// The first bytes of all elements come first, then their second bytes, and so on.
-    #[default]
-    Bytes,
-    /// The first bits of all elements come first, then their second bits, and so on.
-    Bits,
-}
-
-/// What [szip](Filters::szip) codes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SzipCoding {
-    /// The elements as they are (`ec` in h5py), for values without an order.
-    Elements,
-    /// The differences between neighbours (`nn` in h5py), for values that change slowly.
-    Differences,
-}
-
-#[derive(Clone, Debug)]
-enum Request {
-    Shuffle,
-    Lzf,
-    Bitshuffle {
-        codec: u32,
-        level: Option<i32>,
-    },
-    Szip {
-        coding: SzipCoding,
-        block: u32,
-    },
-    NBit,
-    ScaleOffset {
-        factor: Factor,
-    },
-    Blosc {
-        id: u16,
-        codec: BloscCodec,
-        level: u8,
-        shuffle: BloscShuffle,
-    },
-    /// A filter that is optional or mandatory, and has a name, as another file says.
-    Described {
-        request: Box<Request>,
-        optional: bool,
-        name: Option<Name>,
-    },
-    /// A filter whose values are complete.
-    Custom(FilterDescription),
-    /// A filter of the caller, which may complete its values.
-    Asked(FilterDescription),
-    /// The same, if it can be applied to the elements.
-    Suitable(FilterDescription),
 }
 
 impl Filters {
@@ -549,95 +454,4 @@ impl Filters {
         }
         self
     }
-
-    /// Returns the pipeline for the chunks of a dataset.
-    ///
-    /// # Errors
-    /// Returns [`Error::Usage`] if a filter cannot be applied or cannot be stored.
-    pub(super) fn pipeline(&self, of: Filtered<'_>) -> Result<Pipeline> {
-        if let Some((filter, problem)) = &self.wrong {
-            return Err(Error::usage(filter, problem.clone()));
-        }
-        if self.requests.len() > usize::from(MAX_FILTERS) {
-            let problem = format!("are {}, but a dataset has at most {MAX_FILTERS}", self.requests.len());
-            return Err(Error::usage("filters", problem));
-        }
-        let filters: Vec<FilterDescription> = self
-            .requests
-            .iter()
-            .filter_map(|request| asked(request, of).transpose())
-            .collect::<Result<_>>()?;
-        let long = |filter: &FilterDescription| {
-            let name = filter.name.as_ref().map_or(0, |name| name.as_bytes().len());
-            name > MAX_FILTER_NAME || filter.values.len() > usize::from(u16::MAX)
-        };
-        if filters.iter().any(long) {
-            return Err(Error::usage(
-                "filter",
-                "cannot be stored: its name must have less than 64 KiB, and its client data fewer than 65,536 values",
-            ));
-        }
-        Ok(Pipeline { filters })
-    }
-}
-
-/// Returns the client data values of a filter that may complete them.
-fn configured(filter: &FilterDescription, of: Filtered<'_>) -> Result<Vec<u32>, Fault> {
-    match of.registry.added(filter.id) {
-        Some(added) => added.configure(&filter.values, of.datatype, of.chunk),
-        None => Ok(filter.values.clone()),
-    }
-}
-
-/// Describes a filter, or returns nothing if it is left out.
-fn asked(request: &Request, of: Filtered<'_>) -> Result<Option<FilterDescription>> {
-    match request {
-        Request::Suitable(filter) if configured(filter, of).is_err() => Ok(None),
-        request => describe(request, of).map(Some),
-    }
-}
-
-fn describe(request: &Request, of: Filtered<'_>) -> Result<FilterDescription> {
-    let size = of.datatype.size;
-    let (id, optional, values) = match request {
-        Request::Shuffle => (2, true, vec![size]),
-        Request::Lzf => (32000, true, vec![4, 0x0105, of.bytes()?]),
-        Request::Bitshuffle { codec, level } => {
-            let values = [0, 4, size, 0, *codec].into_iter().chain(level.map(i32::cast_unsigned));
-            (32008, *codec != 0, values.collect())
-        }
-        Request::Szip { coding, block } => (4, true, szip(of, *coding, *block)?),
-        Request::NBit => (5, true, n_bit(of)?),
-        Request::ScaleOffset { factor } => (6, true, scale_offset(of, *factor)?),
-        Request::Blosc { id, codec, level, shuffle } => {
-            let codec = match codec {
-                BloscCodec::BloscLz => 0,
-                BloscCodec::Lz4 => 1,
-                BloscCodec::Lz4Hc => 2,
-                BloscCodec::Zlib => 4,
-                BloscCodec::Zstd => 5,
-            };
-            // Blosc stores the revision of its filter and the format's. Blosc2 stores its revision and a block size, where
-            // 0 lets it choose one.
-            let (revision, format) = if *id == 32001 { (2, 2) } else { (1, 0) };
-            let element = match &of.datatype.class {
-                Class::Array { base, .. } => base.size,
-                _ => size,
-            };
-            let element = if element > 255 { 1 } else { element };
-            let level = u32::from(*level);
-            (*id, true, vec![revision, format, element, of.bytes()?, level, *shuffle as u32, codec])
-        }
-        Request::Custom(filter) => return Ok(filter.clone()),
-        Request::Described { request, optional, name } => {
-            let filter = describe(request, of)?;
-            return Ok(FilterDescription { optional: *optional, name: name.clone(), ..filter });
-        }
-        Request::Asked(filter) | Request::Suitable(filter) => {
-            let values = configured(filter, of)
-                .map_err(|fault| Error::usage("filter", format!("{}: {fault}", filter.id)))?;
-            return Ok(FilterDescription { values, ..filter.clone() });
-        }
-    };
-    Ok(FilterDescription { id, name: None, optional, values })
 }
