@@ -61,6 +61,11 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
         let mut file = Writer::create_with(folder.join(format!("tracked_{name}.h5")), &options)?;
         tracked(&mut file)?;
         file.finish()?;
+        // The objects of these files store their times.
+        let options = CreateOptions::default().with_bound(bound).with_time(1_700_000_000);
+        let mut file = Writer::create_with(folder.join(format!("times_{name}.h5")), &options)?;
+        timed(&mut file)?;
+        file.finish()?;
     }
     Ok(())
 }
@@ -314,6 +319,14 @@ fn groups(file: &mut Writer, _: Bound) -> Result<()> {
     root.group("ünïcode")?.comment("a comment")?;
     let above = root.id();
     root.group("a")?.hard_link("up", above)?;
+    Ok(())
+}
+
+fn timed(file: &mut Writer) -> Result<()> {
+    file.root().attribute("a", 1)?;
+    file.group("group/below")?.soft_link("link", "/flat")?;
+    file.dataset("flat").attribute("a", 1).write(&[1i32, 2, 3])?;
+    file.dataset("rows").shape([3]).chunks([2]).max_shape([None]).write(&[1.5, 2.5, 3.5])?;
     Ok(())
 }
 
