@@ -1,5 +1,5 @@
 //! Runs unit, integration and doc tests with all features, the examples, and without features the tests that
-//! differ.
+//! differ. What the tests say about crashes is compared with the document about reliability.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -10,6 +10,7 @@ use crate::args::Args;
 use crate::conform::BUILT;
 use crate::counts::Counts;
 use crate::formats::packages;
+use crate::reliability;
 use crate::sh::{About, Result, cargo, metadata, root, run, shown, target_folder};
 
 /// Examples that tests run with arguments, besides those of the conformance run. Every other example runs
@@ -42,9 +43,10 @@ const RUN_ELSEWHERE: &[&str] = &[
 pub(crate) fn task(mut args: Args) -> Result {
     let bare = if args.flag("--without-features") { Bare::Everything } else { Bare::WhatDiffers };
     args.end()?;
-    let (counts, _) = test(bare)?;
+    let (counts, told) = test(bare)?;
     println!("{counts}");
-    counts.verdict(true)
+    counts.verdict(true)?;
+    reliability::check(&told)
 }
 
 /// Which tests run a second time, with the libraries built without features.

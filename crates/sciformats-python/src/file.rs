@@ -14,6 +14,7 @@ use sciformats::{
 
 use crate::element::{self, name};
 use crate::error::{closed, raise};
+use crate::process;
 use crate::remote::{self, Place};
 use crate::storage::Buffer;
 
@@ -41,14 +42,14 @@ impl Handle {
     fn file(&self) -> PyResult<Arc<sciformats::File>> {
         let opened = self.file.read().unwrap_or_else(PoisonError::into_inner).clone();
         let opened = opened.ok_or_else(closed)?;
-        if opened.process == std::process::id() {
+        if opened.process == process::current() {
             return Ok(opened.file);
         }
         let options = self.options.clone().with_threads(1);
         let file = self.place.open(&options).map_err(|error| self.raise(&error))?;
         let Some(file) = file else { return Ok(opened.file) };
         let file = Arc::new(file);
-        let anew = Opened { file: Arc::clone(&file), process: std::process::id() };
+        let anew = Opened { file: Arc::clone(&file), process: process::current() };
         *self.file.write().unwrap_or_else(PoisonError::into_inner) = Some(anew);
         Ok(file)
     }
@@ -204,7 +205,7 @@ impl File {
 
 impl File {
     fn new(file: sciformats::File, place: Place, options: OpenOptions) -> Self {
-        let opened = Opened { file: Arc::new(file), process: std::process::id() };
+        let opened = Opened { file: Arc::new(file), process: process::current() };
         let shown = place.shown();
         Self(Arc::new(Handle { file: RwLock::new(Some(opened)), place, shown, options }))
     }

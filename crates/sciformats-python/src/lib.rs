@@ -11,6 +11,7 @@ mod element;
 mod error;
 mod file;
 mod hdf5;
+mod process;
 mod program;
 mod remote;
 mod repack;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 /// The module `sciformats._sciformats`.
 #[pymodule]
 mod _sciformats {
+    use pyo3::prelude::*;
+
     /// The version of the package.
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "Python names it so")]
@@ -41,4 +44,9 @@ mod _sciformats {
     use crate::repack::{apply_hdf5, repack_hdf5};
     #[pymodule_export]
     use crate::table::{Answer, Part, Table, open_table, run_query};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::process::watch(module)
+    }
 }

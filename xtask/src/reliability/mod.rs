@@ -145,17 +145,22 @@ pub(crate) fn check(told: &[String]) -> Result {
         return Err(format!("{PATH} lacks the fuzz target {target}: {how}").into());
     }
     let found = crashes::section(told);
-    let missing = found.lines().find(|line| !there.lines().any(|other| other == *line));
+    let missing: Vec<_> = found.lines().filter(|line| !there.lines().any(|other| other == *line)).collect();
     // The document must not have rows that the tests no longer print.
     let ours = |line: &&str| !SECTIONS[1..].contains(line);
     let rows = |text: &str| text.lines().take_while(ours).filter(|line| line.starts_with("| ")).count();
-    match missing {
-        None if rows(&there) == rows(&found) => Ok(()),
-        None => {
-            Err(format!("{PATH} has rows that no test prints: `cargo xtask reliability` writes it").into())
-        }
-        Some(line) => Err(format!("{PATH} lacks `{line}`: `cargo xtask reliability` writes it").into()),
+    if !missing.is_empty() {
+        let lines = missing.join("\n");
+        return Err(
+            format!("{PATH} lacks these lines, which `cargo xtask reliability` writes:\n{lines}").into()
+        );
     }
+    if rows(&there) != rows(&found) {
+        return Err(
+            format!("{PATH} has rows that no test prints: `cargo xtask reliability` writes it").into()
+        );
+    }
+    Ok(())
 }
 
 /// Returns the first target that has no row.

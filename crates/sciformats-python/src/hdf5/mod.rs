@@ -30,6 +30,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyList, PyType};
 
 use crate::element;
 use crate::error::raise;
+use crate::process;
 
 /// Elements of fewer bytes are copied into memory of Python.
 const COPIED: usize = 16 << 10;
@@ -418,7 +419,7 @@ impl Node {
 
     /// Returns the object. A forked process finds it again in a file of its own.
     pub(super) fn found(&self) -> PyResult<Arc<Found>> {
-        let process = std::process::id();
+        let process = process::current();
         if self.home.process == process {
             return Ok(Arc::clone(&self.first));
         }

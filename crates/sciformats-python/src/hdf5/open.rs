@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 use super::Node;
 use crate::error::raise;
 use crate::file::read_options;
+use crate::process;
 use crate::remote::{self, Place};
 use crate::storage::Buffer;
 
@@ -90,7 +91,7 @@ pub(crate) struct Home {
 impl Home {
     fn new(place: Place, options: OpenOptions) -> Self {
         let shown = place.shown();
-        Self { place, shown, options, process: std::process::id(), anew: Mutex::new(None) }
+        Self { place, shown, options, process: process::current(), anew: Mutex::new(None) }
     }
 
     /// Returns what the objects of a file that is being written have in common. Such a file is not opened again.
@@ -102,7 +103,7 @@ impl Home {
     pub(super) fn again(&self) -> Result<Option<File>> {
         let mut anew = self.anew.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((process, file)) = &*anew
-            && *process == std::process::id()
+            && *process == process::current()
         {
             return Ok(Some(file.clone()));
         }
@@ -112,7 +113,7 @@ impl Home {
             Place::Url(url, how) => File::from_storage(sciformats_remote::open(url, how)?, &options)?,
             Place::Memory => return Ok(None),
         };
-        *anew = Some((std::process::id(), file.clone()));
+        *anew = Some((process::current(), file.clone()));
         Ok(Some(file))
     }
 }

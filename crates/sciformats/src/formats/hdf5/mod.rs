@@ -8,6 +8,7 @@
 mod describe;
 mod details;
 mod elsewhere;
+mod members;
 mod recorded;
 mod stored_types;
 mod structures;
@@ -20,14 +21,14 @@ use std::sync::{Mutex, PoisonError};
 
 use hdf5_pure::options::MissingSources;
 use hdf5_pure::structure::StoredChunk;
-use hdf5_pure::structure::{self, BrokenLink, Layout, Link};
+use hdf5_pure::structure::{self, Layout};
 use hdf5_pure::walk::Found;
 use hdf5_pure::{Address, Dataset, File, Group, Node, NodeKind};
 use sciformats_core::bound;
-use sciformats_core::name::NameBytes;
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
 use self::elsewhere::Elsewhere;
+use self::members::{Linked, member};
 use self::recorded::Recorded;
 use crate::details::Details;
 use crate::file::Storage;
@@ -255,20 +256,15 @@ impl Source for Adapter {
 
     fn members(&self, group: ObjectId) -> Result<Members<'_>> {
         let links = self.group(group).and_then(|group| group.links()).map_err(|error| self.cut(error))?;
-        let member = move |link: Link| {
-            let target = self.target(group, link.target);
-            Member { name: NameBytes::from(link.name).into(), target }
-        };
         // Links are in the order of their names, and those that cannot be read come last.
         if links.last().is_none_or(Result::is_ok) {
-            let broken = |broken: BrokenLink| self.cut(broken.error);
-            return Ok(Box::new(links.into_iter().map(move |link| link.map(member).map_err(broken))));
+            return Ok(Box::new(Linked { adapter: self, group, links: links.into_iter() }));
         }
         let mut members = Vec::new();
         let mut unnamed = Vec::new();
         for link in links {
             match link {
-                Ok(link) => members.push(member(link)),
+                Ok(link) => members.push(member(self, group, link)),
                 Err(broken) => match broken.name {
                     Some(found) => {
                         let target = Target::Damaged(self.cut(broken.error));
