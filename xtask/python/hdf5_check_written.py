@@ -260,9 +260,17 @@ SPACES = {"space-kept": space(h5py.h5f.FSPACE_STRATEGY_FSM_AGGR, True, 4096),
           "space-end": space(h5py.h5f.FSPACE_STRATEGY_NONE, False, 4096),
           "space-blocks": space(h5py.h5f.FSPACE_STRATEGY_AGGR, False, 4096)}
 
+def times(file, bound):
+    for name in ("/", "group", "group/below", "flat", "rows"):
+        info = h5py.h5o.get_info(file[name].id)
+        stored = {info.atime, info.mtime, info.ctime, info.btime}
+        # Old headers have a single time, which the library takes for that of the last change.
+        assert stored == ({0, 1_700_000_000} if bound == "earliest" else {1_700_000_000}), (name, stored)
+
+
 GROUPS = {"layouts": layouts, "filters": filters, "types": types, "groups": groups, "attributes": attributes,
           "sequences": sequences, "appended": appended, "references": references, "virtual": mapped,
-          "external": external, "tracked": tracked}
+          "external": external, "tracked": tracked, "times": times}
 
 
 def edited(path):

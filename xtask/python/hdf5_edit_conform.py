@@ -1,6 +1,6 @@
 """Files that h5py makes are edited by our side, read by h5py, edited by h5py, edited by our side again, and read once more.
 
-    hdf5_edit_conform.py PROGRAM DIR   where PROGRAM understands `edit FILE` and `edit-again FILE`
+    hdf5_edit_conform.py PROGRAM DIR   where PROGRAM understands `edit FILE`, `edit-again FILE` and `edit-many FILE SCRIPT`
 """
 
 import json
@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import h5py
 import numpy as np
@@ -230,6 +231,107 @@ def locking(program, path):
         assert unlocked.returncode == 0, unlocked.stderr
 
 
+# Each edit: what our side is told to do, and how h5py does it.
+EDITS = {
+    "nothing": ("", lambda file: None),
+    "few elements": ("write flat 3 2", lambda file: file["flat"].__setitem__(slice(3, 5), 17)),
+    "all elements": ("write flat 0 100", lambda file: file["flat"].__setitem__(slice(0, 100), 17)),
+    "elements in the header": ("write small 3 1", lambda file: file["small"].__setitem__(3, 17)),
+    "elements of a chunk": ("write rows 3 1", lambda file: file["rows"].__setitem__(3, 17)),
+    "the only chunk": ("write packed 0 9", lambda file: file["packed"].__setitem__(slice(0, 9), 17)),
+    "the first chunk": ("write late 3 1", lambda file: file["late"].__setitem__(3, 17)),
+    "the first elements": ("write empty 3 1", lambda file: file["empty"].__setitem__(3, 17)),
+    "more rows": ("resize rows 30", lambda file: file["rows"].resize((30,))),
+    "fewer rows": ("resize rows 13", lambda file: file["rows"].resize((13,))),
+    "as many rows": ("resize rows 20", lambda file: file["rows"].resize((20,))),
+    "a new attribute": ("attribute flat b 3", lambda file: file["flat"].attrs.create("b", [17] * 3)),
+    "another attribute": ("attribute flat a 3", lambda file: file["flat"].attrs.create("a", [17] * 3)),
+    "an attribute's name": ("rename flat a c", lambda file: h5py.h5a.rename(file["flat"].id, b"a", b"c")),
+    "no attribute": ("remove flat a", lambda file: file["flat"].attrs.__delitem__("a")),
+    "one of many attributes": ("attribute many a07 3", lambda file: file["many"].attrs.create("a07", [17] * 3)),
+    "many attributes less one": ("remove many a07", lambda file: file["many"].attrs.__delitem__("a07")),
+    "an attribute of a group": ("attribute group a 1", lambda file: file["group"].attrs.create("a", [17])),
+    "an attribute of a type": ("attribute type a 1", lambda file: file["type"].attrs.create("a", [17])),
+    "a comment": ("comment flat new", lambda file: h5py.h5o.set_comment(file["flat"].id, b"new")),
+    "a soft link": ("soft group/soft /flat", lambda file: file.__setitem__("group/soft", h5py.SoftLink("/flat"))),
+    "a hard link": ("hard group/hard flat", lambda file: file.__setitem__("group/hard", file["flat"])),
+    "a group in a group": ("group group/made", lambda file: file.create_group("group/made")),
+    "one of many links": ("soft large/soft /flat", lambda file: file.__setitem__("large/soft", h5py.SoftLink("/flat"))),
+    "a link of another name": ("move group/third group/last", lambda file: file.move("group/third", "group/last")),
+    "two links are left": ("unlink group/third", lambda file: file.__delitem__("group/third")),
+    "one link is left": ("unlink other/second", lambda file: file.__delitem__("other/second")),
+}
+
+
+def timed(path, low):
+    """A file whose objects all store times, as far as the library can store them."""
+    creation, access = h5py.h5p.create(h5py.h5p.FILE_CREATE), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    creation.set_obj_track_times(True)
+    bounds = {"earliest": h5py.h5f.LIBVER_EARLIEST, "v108": h5py.h5f.LIBVER_V18, "latest": h5py.h5f.LIBVER_LATEST}
+    access.set_libver_bounds(bounds[low], h5py.h5f.LIBVER_LATEST)
+    with h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_TRUNC, creation, access)) as file:
+        keys = {"dtype": "i4", "track_times": True}
+        file.create_dataset("flat", data=np.ones(100), **keys).attrs["a"] = [1, 2, 3]
+        file.create_dataset("rows", data=np.ones(20), chunks=(10,), maxshape=(None,), **keys)
+        file.create_dataset("packed", data=np.arange(9), chunks=(9,), compression="gzip", **keys)
+        file.create_dataset("late", (20,), chunks=(10,), **keys)
+        file.create_dataset("empty", (20,), **keys)
+        compact = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        compact.set_layout(h5py.h5d.COMPACT)
+        compact.set_obj_track_times(True)
+        extent = h5py.h5s.create_simple((4,))
+        h5py.h5d.create(file.id, b"small", h5py.h5t.NATIVE_INT32, extent, compact)
+        file.create_dataset("many", data=[1], **keys).attrs.update({f"a{i:02}": [i] * 3 for i in range(40)})
+        for name in ("group", "other", "large"):
+            file.create_group(name, track_times=True)
+        file["group/second"] = file["group/third"] = file.create_dataset("group/first", data=[1], **keys)
+        file["other/second"] = file.create_dataset("other/first", data=[1], **keys)
+        for i in range(40):
+            file["large"][f"n{i}"] = h5py.SoftLink("/flat")
+        file["type"] = np.dtype("i4")
+
+
+def times(path):
+    """The times of each object: of access, of modification, of change, and of birth."""
+    with h5py.File(path) as file:
+        names = ["/"]
+        file.visit(lambda name: names.append(name))
+        infos = {name: h5py.h5o.get_info(file[name].id) for name in names}
+        return {name: (info.atime, info.mtime, info.ctime, info.btime) for name, info in infos.items()}
+
+
+def renewed(before, after):
+    """Which times of which objects have changed."""
+    there = before.keys() & after.keys()
+    changed = {name: [a != b for a, b in zip(before[name], after[name])] for name in there}
+    return {name: which for name, which in changed.items() if any(which)}
+
+
+def times_alike(program, folder, low, check):
+    """Objects get new times here if they get new ones there."""
+    made = os.path.join(folder, f"times_{low}.h5")
+    timed(made, low)
+    before = times(made)
+    while int(time.time()) <= max(most for each in before.values() for most in each):
+        time.sleep(0.05)
+    here, there, script = (os.path.join(folder, f"times_{low}_{way}") for way in ("here.h5", "there.h5", "script"))
+
+    def run(words, edit):
+        shutil.copy(made, here)
+        shutil.copy(made, there)
+        with open(script, "w") as file:
+            file.write("\t".join(words.split(" ")) + "\n" if words else "")
+        done = subprocess.run([program, "edit-many", here, script], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr.strip()
+        with h5py.File(there, "r+") as file:
+            edit(file)
+        ours, theirs = (renewed(before, times(path)) for path in (here, there))
+        assert ours == theirs, f"renewed here: {ours}, there: {theirs}"
+
+    for what, (words, edit) in EDITS.items():
+        check(f"times, libver {low}: {what}", "edited here", lambda: run(words, edit))
+
+
 def cases():
     for low in LIBVERS:
         yield f"libver {low}", low, {}
@@ -272,6 +374,8 @@ def main():
         check(f"{case}, then here again", "edited there", lambda: edited_there(program, path, low))
         if "shared" in keys:
             check(f"{case}, then emptied", "edited here", lambda: emptied_here(program, path, indexes))
+    for low in ("earliest", "v108", "latest"):
+        times_alike(program, folder, low, check)
     check("file locking", "edited here", lambda: locking(program, os.path.join(folder, "locking.h5")))
 
 

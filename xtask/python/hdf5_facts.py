@@ -103,6 +103,7 @@ def common(found, properties):
     told["attribute order"] = properties.get_attr_creation_order()
     told["attribute phase"] = properties.get_attr_phase_change()
     told["times"] = properties.get_obj_track_times()
+    told["stored times"] = [moment > 0 for moment in (info.atime, info.mtime, info.ctime, info.btime)]
     told["modified"] = info.mtime
     told["header"] = info.hdr.version, bool(info.hdr.flags & 0x20)
     return told

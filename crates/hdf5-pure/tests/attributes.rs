@@ -55,13 +55,13 @@ fn lists_and_arrays_within_arrays() -> Result {
         root.attribute("cube", vec![[[1u8, 2], [3, 4]], [[5, 6], [7, 8]]])?;
         root.attribute("stations", ["north", "south"])?;
         root.attribute("ragged", vec![vec![1.0], vec![], vec![2.0, 3.0]])?;
-        let datatype = Datatype::array(&[3], &Datatype::integer(true, 1));
+        let datatype = Datatype::array(&[3], &Datatype::signed(1));
         root.attribute("array", Raw { datatype, shape: vec![], bytes: &[1, 2, 255] })?;
         Ok(())
     })?;
     let rotation = file.root()?.attribute("rotation")?;
     assert_eq!(rotation.dataspace()?.shape(), [2, 2]);
-    assert_eq!(*rotation.datatype()?, Datatype::integer(true, 4));
+    assert_eq!(*rotation.datatype()?, Datatype::signed(4));
     assert_eq!(file.attr("rotation")?, Some([[0i64, -1], [1, 0]]));
     assert_eq!(file.attr("rotation")?, Some(vec![vec![0i16, -1], vec![1, 0]]));
     assert_eq!(file.attr("rotation")?, Some(vec![0.0f32, -1.0, 1.0, 0.0]));

@@ -130,7 +130,7 @@ fn links_that_come_and_go() {
 #[test]
 fn datatypes_and_references() {
     each(|file| {
-        let kind = file.root().commit("kind", &Datatype::integer(false, 2).big_endian())?;
+        let kind = file.root().commit("kind", &Datatype::unsigned(2).big_endian())?;
         let unused = file.commit_unlinked(&Datatype::float32())?;
         let used = file.commit_unlinked(&Datatype::float64())?;
         let gone = file.dataset("gone").committed(unused).shape([1]).create_encoded()?.id();

@@ -127,7 +127,7 @@ fn references_of_the_standard_type() -> Result {
 fn attributes_of_a_committed_datatype() -> Result {
     for bound in [Bound::Earliest, Bound::V18, Bound::V110] {
         let mut file = writer(bound)?;
-        let kind = file.root().commit("kind", &Datatype::integer(false, 2).big_endian())?;
+        let kind = file.root().commit("kind", &Datatype::unsigned(2).big_endian())?;
         file.comment(kind, "big numbers")?;
         file.root().attribute("one", Committed { datatype: kind, value: 700 })?;
         file.dataset("d")

@@ -127,7 +127,7 @@ fn enumerations_are_read_by_name_and_integers_by_value() -> Result {
 }
 
 fn other_enumeration() -> hdf5_pure::Result<Datatype> {
-    Datatype::enumeration(&Datatype::integer(false, 1), [("electron", 0), ("Proton", 1), ("muon", 2)])
+    Datatype::enumeration(&Datatype::unsigned(1), [("electron", 0), ("Proton", 1), ("muon", 2)])
 }
 
 #[derive(Debug, PartialEq, Record)]
@@ -156,12 +156,11 @@ fn members_that_are_missing_have_a_default_only_if_the_field_says_so() -> Result
 
 #[test]
 fn values_are_converted_to_the_stored_compound() -> Result {
-    let wide =
-        Datatype::compound([("y", Datatype::float64().big_endian()), ("x", Datatype::integer(true, 2))]);
+    let wide = Datatype::compound([("y", Datatype::float64().big_endian()), ("x", Datatype::signed(2))]);
     let whole = [Position { x: 3.0, y: 0.5 }, Position { x: -4.0, y: 0.25 }];
     let stored = file(|file| file.dataset("rows").datatype(wide.clone()).write(&whole).map(drop));
     assert_eq!(stored.dataset("rows")?.datatype().member("y")?, (0, &Datatype::float64().big_endian()));
-    assert_eq!(stored.dataset("rows")?.datatype().member("x")?, (8, &Datatype::integer(true, 2)));
+    assert_eq!(stored.dataset("rows")?.datatype().member("x")?, (8, &Datatype::signed(2)));
     assert_eq!(stored.dataset("rows")?.read::<Position>()?, whole);
 
     let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -174,7 +173,7 @@ fn values_are_converted_to_the_stored_compound() -> Result {
     let more = Datatype::compound(["x", "y", "z"].map(|name| (name, Datatype::float32())));
     let error = file.dataset("c").datatype(more).write(&broken).unwrap_err();
     assert_eq!(error.to_string(), r#"values lack the member "z" of the stored compound"#);
-    let arrays = Datatype::array(&[3], &Datatype::integer(false, 1));
+    let arrays = Datatype::array(&[3], &Datatype::unsigned(1));
     let error = file.dataset("d").datatype(arrays.clone()).write(&[[1i32, 2, 3], [4, 5, 600]]).unwrap_err();
     assert_eq!(error.to_string(), "element 1 is 600 in its part 2, which u8 cannot hold");
     file.dataset("d").datatype(arrays).write(&[[1i32, 2, 3], [4, 5, 6]])?;

@@ -44,8 +44,8 @@ fn check_object(file: &File, address: Address, what: &str) {
 /// Returns a file with the smallest possible objects of all kinds.
 fn small(options: &CreateOptions) -> Vec<u8> {
     let mut file = Writer::in_memory(options).unwrap();
-    file.root().commit("small type", &Datatype::integer(true, 1)).unwrap();
-    let described = file.root().commit("described type", &Datatype::integer(false, 2)).unwrap();
+    file.root().commit("small type", &Datatype::signed(1)).unwrap();
+    let described = file.root().commit("described type", &Datatype::unsigned(2)).unwrap();
     file.attribute(described, "why", 1i8).unwrap();
     file.dataset("compact").compact().write(&[1i8]).unwrap();
     file.dataset("scalar").attribute("a", 1i8).write(&[1i8]).unwrap();

@@ -73,7 +73,7 @@ fn are_edited() -> Result {
 
 #[test]
 fn of_members_are_written_and_found() -> Result {
-    let state = Datatype::enumeration(&Datatype::integer(true, 2), [(latin(b"k\xe4lt"), 1)])?;
+    let state = Datatype::enumeration(&Datatype::signed(2), [(latin(b"k\xe4lt"), 1)])?;
     let row = Datatype::compound([(latin(b"gr\xf6\xdfe"), Datatype::float64()), (latin(b"\xe9tat"), state)]);
     let mut file = Writer::in_memory(&CreateOptions::default())?;
     file.dataset("rows").datatype(row.clone()).shape([1]).write_raw(&[0; 10])?;

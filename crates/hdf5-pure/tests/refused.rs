@@ -46,18 +46,18 @@ fn values_that_the_stored_type_cannot_hold() -> Result {
         assert!(matches!(&error, Error::Misfit(_)), "{error}");
         assert_eq!(error.to_string(), message);
     };
-    refused(Datatype::integer(false, 1), &[1.0, 300.0], "element 1 is 300, which u8 cannot hold");
-    refused(Datatype::integer(false, 8), &[-1.0], "element 0 is -1, which u64 cannot hold");
-    refused(Datatype::integer(true, 4), &[0.0, 2.0, 1.5], "element 2 is 1.5, which i32 cannot hold");
-    refused(Datatype::integer(true, 2).big_endian(), &[f64::NAN], "element 0 is NaN, which i16 cannot hold");
+    refused(Datatype::unsigned(1), &[1.0, 300.0], "element 1 is 300, which u8 cannot hold");
+    refused(Datatype::unsigned(8), &[-1.0], "element 0 is -1, which u64 cannot hold");
+    refused(Datatype::signed(4), &[0.0, 2.0, 1.5], "element 2 is 1.5, which i32 cannot hold");
+    refused(Datatype::signed(2).big_endian(), &[f64::NAN], "element 0 is NaN, which i16 cannot hold");
     refused(Datatype::float32(), &[0.5, 0.1], "element 1 is 0.1, which f32 cannot hold");
-    let few = Datatype::integer(true, 4).with_precision(20, 3)?;
+    let few = Datatype::signed(4).with_precision(20, 3)?;
     refused(few, &[524_287.0, 524_288.0], "element 1 is 524288, which the stored signed integer cannot hold");
 
     let mut file = writer().unwrap();
-    let lossy = file.dataset("x").datatype(Datatype::integer(false, 1)).with_conversion(Conversion::Lossy);
+    let lossy = file.dataset("x").datatype(Datatype::unsigned(1)).with_conversion(Conversion::Lossy);
     lossy.write(&[300.0, 1.5, -7.0, f64::NAN])?;
-    let none = file.dataset("y").datatype(Datatype::integer(false, 1)).with_conversion(Conversion::None);
+    let none = file.dataset("y").datatype(Datatype::unsigned(1)).with_conversion(Conversion::None);
     assert!(matches!(none.write(&[1u16]), Err(Error::Usage { .. })));
     let file = File::from_bytes(file.into_bytes()?)?;
     assert_eq!(file.dataset("x")?.read::<u8>()?, [255, 1, 0, 0]);
@@ -73,9 +73,9 @@ fn rows_attributes_and_fill_values_too() -> Result {
     assert_eq!(error.to_string(), "element 1 is 256, which u8 cannot hold");
     assert_eq!(rows.shape(), [2], "nothing of it was appended");
 
-    let error = file.dataset("filled").datatype(Datatype::integer(false, 1)).shape([3]).fill(-1);
+    let error = file.dataset("filled").datatype(Datatype::unsigned(1)).shape([3]).fill(-1);
     assert!(matches!(error.create::<u8>(), Err(Error::Misfit(_))));
-    let byte = file.root().commit("byte", &Datatype::integer(false, 1))?;
+    let byte = file.root().commit("byte", &Datatype::unsigned(1))?;
     let attribute = file.root().attribute("big", Committed { datatype: byte, value: 256 }).map(drop);
     assert!(matches!(attribute, Err(Error::Misfit(_))));
 
@@ -206,7 +206,7 @@ fn texts_of_a_record_take_the_form_that_the_dataset_stores() -> Result {
     let stored = Datatype::compound([
         ("height", Datatype::float32()),
         ("code", fixed(4)),
-        ("visits", Datatype::sequence(&Datatype::integer(false, 2))),
+        ("visits", Datatype::sequence(&Datatype::unsigned(2))),
         ("name", Datatype::string()),
     ]);
     let station = |name: &str, code: &str, visits: &[u16]| Station {

@@ -131,16 +131,16 @@ fn more_attributes_than_their_order_counts() {
 fn datatypes_that_no_field_holds() {
     let names: Vec<String> = (0..65_536).map(|n| n.to_string()).collect();
     let members = |n: usize| names.iter().take(n).map(|name| (name.as_str(), 0i64)).collect::<Vec<_>>();
-    let byte = Datatype::integer(false, 1);
+    let byte = Datatype::unsigned(1);
     let types = [
         (Datatype::enumeration(&byte, members(65_536)).unwrap(), "65,535"),
         (Datatype::compound([("a", Datatype::opaque(u32::MAX, "")), ("b", byte.clone())]), "4 GiB"),
         (Datatype::array(&[1 << 16, 1 << 16], &byte), "4 GiB"),
         (Datatype::array(&[1; 33], &byte), "32"),
-        (Datatype::integer(true, 10_000), "precision"),
+        (Datatype::signed(10_000), "precision"),
         (Datatype::bits(10_000), "precision"),
         (Datatype::time(10_000), "precision"),
-        (Datatype::integer(true, 0), "0 bytes"),
+        (Datatype::signed(0), "0 bytes"),
     ];
     let (_folder, path) = folder();
     let mut file = Writer::create(&path).unwrap();
@@ -154,7 +154,7 @@ fn datatypes_that_no_field_holds() {
         };
         unchanged(&path, attribute, problem);
     }
-    assert!(Datatype::enumeration(&Datatype::integer(true, 0), [("a", 0)]).is_err());
+    assert!(Datatype::enumeration(&Datatype::signed(0), [("a", 0)]).is_err());
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn loss_is_an_error_with_index_and_value() {
     misfit(doubles(&[f64::NAN]).read::<u64>(), 0, "element 0 is NaN, which u64 cannot hold");
     misfit(doubles(&[f64::INFINITY]).read::<i128>(), 0, "element 0 is inf, which i128 cannot hold");
     misfit(doubles(&[-1.0]).read::<u8>(), 0, "element 0 is -1, which u8 cannot hold");
-    let wide = raw(&Datatype::integer(true, 8).big_endian(), &((1i64 << 24) + 1).to_be_bytes());
+    let wide = raw(&Datatype::signed(8).big_endian(), &((1i64 << 24) + 1).to_be_bytes());
     misfit(wide.read::<f32>(), 0, "element 0 is 16777217, which f32 cannot hold");
     assert_eq!(wide.read::<f64>().unwrap(), [16777217.0]);
     assert_eq!(doubles(&[300.0, -0.0]).read::<i16>().unwrap(), [300, 0]);
@@ -144,7 +144,7 @@ fn text_that_is_not_utf8_is_an_error_and_bytes_are_bytes() {
 
 #[test]
 fn enumerations_bits_and_odd_layouts_are_their_numbers() {
-    let states = Datatype::enumeration(&Datatype::integer(true, 2), [("OFF", 0), ("HOT", 300)]).unwrap();
+    let states = Datatype::enumeration(&Datatype::signed(2), [("OFF", 0), ("HOT", 300)]).unwrap();
     let states = raw(&states, &[0, 0, 44, 1]);
     assert_eq!(states.read::<i64>().unwrap(), [0, 300]);
     misfit(states.read::<u8>(), 1, "element 1 is 300, which u8 cannot hold");
@@ -154,7 +154,7 @@ fn enumerations_bits_and_odd_layouts_are_their_numbers() {
     assert_eq!(bits.read::<u128>().unwrap(), [u128::MAX]);
     misfit(bits.read::<i128>(), 0, &format!("element 0 is {}, which i128 cannot hold", u128::MAX));
 
-    let twelve = Datatype::integer(true, 2).big_endian().with_precision(12, 4).unwrap();
+    let twelve = Datatype::signed(2).big_endian().with_precision(12, 4).unwrap();
     let twelve = raw(&twelve, &[0xff, 0xe0, 0x7f, 0xf0]);
     assert_eq!(twelve.read::<i16>().unwrap(), [-2, 2047]);
     misfit(twelve.read::<u16>(), 0, "element 0 is -2, which u16 cannot hold");
@@ -284,7 +284,8 @@ proptest! {
             let low = i128::from(bits) & ((1i128 << (8 * size)) - 1);
             let negative = signed && low >> (8 * size - 1) == 1;
             let value = if negative { low - (1i128 << (8 * size)) } else { low };
-            let mut datatype = Datatype::integer(signed, size as u32);
+            let integer = if signed { Datatype::signed } else { Datatype::unsigned };
+            let mut datatype = integer(size as u32);
             if big {
                 bytes.reverse();
                 datatype = datatype.big_endian();

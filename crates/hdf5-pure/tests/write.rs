@@ -204,11 +204,9 @@ fn elements_of_variable_length() -> Result {
             file.dataset("rows").write(&rows)?;
             file.dataset("nested").write(&nested)?;
             file.dataset("fixed").datatype(Datatype::fixed_string(50)).write(&texts)?;
-            file.dataset("big_endian")
-                .datatype(Datatype::integer(true, 2).big_endian())
-                .write(&[1u8, 200, 3])?;
+            file.dataset("big_endian").datatype(Datatype::signed(2).big_endian()).write(&[1u8, 200, 3])?;
             file.dataset("one").attribute("units", "m").write_scalar(2.5f32)?;
-            file.dataset("none").datatype(Datatype::integer(false, 4)).write_null()?;
+            file.dataset("none").datatype(Datatype::unsigned(4)).write_null()?;
             Ok(())
         },
         |file, _| {
@@ -406,7 +404,7 @@ fn parts_of_datasets_and_their_fill_value() -> Result {
 fn references_lead_to_objects() -> Result {
     each_bound(
         |file| {
-            let kind = file.root().commit("kind", &Datatype::integer(false, 2))?;
+            let kind = file.root().commit("kind", &Datatype::unsigned(2))?;
             let first = file.dataset("group/first").committed(kind).write(&[1u16, 2, 3])?;
             let group = file.group("group")?.id();
             let references = [file.reference(first)?, file.reference(group)?, file.reference(kind)?];
@@ -575,7 +573,7 @@ fn filters() -> Result {
     each_bound(
         |file| {
             all.iter().try_for_each(|(name, filters)| samples.write(file, name, filters))?;
-            let narrow = Datatype::integer(true, 4).with_precision(20, 3)?;
+            let narrow = Datatype::signed(4).with_precision(20, 3)?;
             let packed = file.dataset("narrow").shape(SHAPE).datatype(narrow).chunks([30, 30]);
             packed.filters(Filters::new().n_bit()).write(&samples.ints)?;
             let rounded = file.dataset("decimals").shape(SHAPE).chunks([30, 30]);

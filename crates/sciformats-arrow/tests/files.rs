@@ -41,7 +41,7 @@ fn file() -> Vec<u8> {
         file.dataset(&format!("group/{name}")).write(&numbers).unwrap();
     }
     let row = Datatype::compound([
-        ("at", Datatype::integer(true, 4)),
+        ("at", Datatype::signed(4)),
         ("big", Datatype::float64().big_endian()),
         ("name", Datatype::fixed_string(5)),
         ("flag", Datatype::bits(1)),
@@ -423,7 +423,7 @@ fn records_beside_arrays_are_columns_or_an_error() {
     let made = |rows: u64| {
         let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
         file.dataset("run/a").write(&[1i32, 2]).unwrap();
-        let row = Datatype::compound([("x", Datatype::integer(true, 4))]);
+        let row = Datatype::compound([("x", Datatype::signed(4))]);
         let bytes: Vec<u8> = (0..rows as i32).flat_map(i32::to_le_bytes).collect();
         file.dataset("run/events").datatype(row).shape([rows]).write_raw(&bytes).unwrap();
         file.dataset("run/z").write(&[3i32, 4]).unwrap();

@@ -134,7 +134,7 @@ fn bounded() -> OpenOptions {
 fn declared_sizes_are_no_reason_to_read_for_ever() {
     for rows in [1u64 << 33, 1 << 50] {
         let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
-        let row = Datatype::compound([("x", Datatype::float64()), ("y", Datatype::integer(true, 4))]);
+        let row = Datatype::compound([("x", Datatype::float64()), ("y", Datatype::signed(4))]);
         file.dataset("run")
             .datatype(row)
             .shape([rows])

@@ -28,7 +28,7 @@ fn hdf5(path: &Path) {
     let mut file = Writer::create(path).unwrap();
     file.dataset("fields/u").attribute("units", "m/s").write(&[1.5, 2.5]).unwrap();
     file.dataset("v").write(&[1i32, 2, 3]).unwrap();
-    let datatype = Datatype::integer(true, 2).big_endian();
+    let datatype = Datatype::signed(2).big_endian();
     file.root().attribute("count", Raw { datatype, shape: vec![], bytes: &[0, 7] }).unwrap();
     let u = file.root().group("fields").unwrap().id();
     let reference: Reference = file.reference(u).unwrap();
@@ -53,7 +53,7 @@ fn an_attribute_keeps_its_type_as_it_is_stored() {
     spaces.class = Class::String { padding: Padding::SpacePadded, charset: CharacterSet::Ascii };
     let spaced = Raw { datatype: spaces.clone(), shape: vec![2], bytes: b"ab    c     " };
     file.root().attribute("spaced", spaced).unwrap();
-    let committed = file.root().commit("count", &Datatype::integer(true, 4).big_endian()).unwrap();
+    let committed = file.root().commit("count", &Datatype::signed(4).big_endian()).unwrap();
     file.root().attribute("counted", Committed { datatype: committed, value: 5 }).unwrap();
     file.finish().unwrap();
     let before = File::open(&path).unwrap();
@@ -114,7 +114,7 @@ fn attributes_are_set_unset_and_renamed() {
     assert_eq!(get("below").read::<f64>().unwrap(), [-1.5]);
     assert!(get("nothing").dataspace().unwrap().is_null());
     // A type that was there stays, byte order and all.
-    assert_eq!(*get("count").datatype().unwrap(), Datatype::integer(true, 2).big_endian());
+    assert_eq!(*get("count").datatype().unwrap(), Datatype::signed(2).big_endian());
     assert_eq!(get("count").raw().unwrap(), [255, 248]);
     drop((file, root));
 

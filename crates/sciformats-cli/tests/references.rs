@@ -311,7 +311,7 @@ fn values_of_an_enumeration_and_references_are_not_joined_blindly() {
         let mut made = sciformats::hdf5_pure::Writer::create(folder.path().join(name)).unwrap();
         let time = made.dataset("time").write(&[start, start + 1]).unwrap();
         let named = sciformats::hdf5_pure::Datatype::enumeration(
-            &sciformats::hdf5_pure::Datatype::integer(true, 4),
+            &sciformats::hdf5_pure::Datatype::signed(4),
             members.into_iter().zip(0..),
         );
         let state = made.dataset("state").datatype(named.unwrap()).write(&[0i32, 1]).unwrap();

@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_file_means_the_same_near_and_far() {
-        let records = Datatype::compound([("a", Datatype::integer(true, 4)), ("b", Datatype::float64())]);
+        let records = Datatype::compound([("a", Datatype::signed(4)), ("b", Datatype::float64())]);
         let fill = |writer: &mut Writer| {
             let packed =
                 writer.dataset("z/packed").attribute("scale_factor", 0.5).attribute("_FillValue", 3i32);

@@ -116,7 +116,7 @@ fn sample(path: &Path) {
         ("name", Datatype::fixed_string(5)),
         ("note", Datatype::string()),
         ("at", Datatype::of::<Reference>()),
-        ("n", Datatype::integer(true, 2).big_endian()),
+        ("n", Datatype::signed(2).big_endian()),
     ]);
     let target = writer.reference(grows).unwrap();
     let mut rows = writer.dataset("rows").datatype(text).shape([2]).create_encoded().unwrap();
@@ -540,7 +540,7 @@ impl hdf5_pure::Value for Growing {
         to: &mut hdf5_pure::values::Encoder<'_>,
     ) -> sciformats::Result<(Datatype, Option<Vec<u64>>)> {
         to.bytes(&[1, 2]);
-        Ok((Datatype::integer(false, 1), Some(vec![2])))
+        Ok((Datatype::unsigned(1), Some(vec![2])))
     }
 
     fn max_shape(&self) -> Option<Vec<Option<u64>>> {

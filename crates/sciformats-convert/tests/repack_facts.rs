@@ -166,7 +166,7 @@ struct Growing;
 impl Value for Growing {
     fn store(self, to: &mut Encoder<'_>) -> sciformats::Result<(Datatype, Option<Vec<u64>>)> {
         to.bytes(&[1, 2]);
-        Ok((Datatype::integer(false, 1), Some(vec![2])))
+        Ok((Datatype::unsigned(1), Some(vec![2])))
     }
 
     fn max_shape(&self) -> Option<Vec<Option<u64>>> {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
+import time
 from typing import Any
 
 import h5py
@@ -312,19 +314,47 @@ def test_times_and_orders_of_objects_are_obeyed(tmp_path: pathlib.Path) -> None:
 
 
 def test_property_lists_that_cannot_be_obeyed_are_refused(tmp_path: pathlib.Path) -> None:
-    follow, group, root = (h5.h5p.create(kind) for kind in (h5.h5p.LINK_ACCESS, h5.h5p.GROUP_CREATE, h5.h5p.FILE_CREATE))
+    follow = h5.h5p.create(h5.h5p.LINK_ACCESS)
     follow.set_elink_prefix(b"elsewhere")
-    group.set_obj_track_times(True)
-    root.set_obj_track_times(True)
-    with h5.File(tmp_path / "group.h5", "w") as file:
-        for refused in (
-            lambda: h5.h5g.create(file.id, b"g", gcpl=group),
-            lambda: h5.h5o.open(file.id, b"/", follow),
-            lambda: h5.h5f.create(str(tmp_path / "root.h5").encode(), fcpl=root),
-        ):
-            with pytest.raises(NotImplementedError):
-                refused()
-        assert list(file) == [] and not (tmp_path / "root.h5").exists()
+    with h5.File(tmp_path / "group.h5", "w") as file, pytest.raises(NotImplementedError):
+        h5.h5o.open(file.id, b"/", follow)
+
+
+def test_times_of_groups_are_stored_and_renewed(tmp_path: pathlib.Path) -> None:
+    before, found = int(time.time()), []
+    for lib in (h5, h5py):
+        path = tmp_path / f"{lib.__name__}.h5"
+        root, group = lib.h5p.create(lib.h5p.FILE_CREATE), lib.h5p.create(lib.h5p.GROUP_CREATE)
+        access = lib.h5p.create(lib.h5p.FILE_ACCESS)
+        access.set_libver_bounds(lib.h5f.LIBVER_LATEST, lib.h5f.LIBVER_LATEST)
+        for properties in (root, group):
+            properties.set_obj_track_times(True)
+        with lib.File(lib.h5f.create(os.fsencode(path), fcpl=root, fapl=access)) as file:
+            lib.h5g.create(file.id, b"timed", gcpl=group)
+            file.create_group("also", track_times=True)
+            file.create_group("on/the/way", track_times=True)
+            file.create_group("plain")
+        with h5py.File(path) as file:
+            # Groups on the way have no times here, since nobody asked for them.
+            names = ["/", "timed", "also", "plain", "on/the/way"]
+            infos = {name: h5py.h5o.get_info(file[name].id) for name in names}
+            found.append({name: (info.mtime > 0, info.mtime == info.btime) for name, info in infos.items()})
+            assert all(info.mtime == 0 or before <= info.mtime <= time.time() for info in infos.values())
+        while int(time.time()) == infos["timed"].btime:
+            time.sleep(0.05)
+        with lib.File(path, "r+") as file:
+            file["timed/link"] = lib.SoftLink("/")
+            file["also"].attrs["a"] = 1
+            file["plain"].attrs["a"] = 1
+        with h5py.File(path) as file:
+            for name in names:
+                info, old = h5py.h5o.get_info(file[name].id), infos[name]
+                assert (info.ctime > old.ctime) == (name in ("timed", "also")), name
+                assert (info.mtime, info.btime) == (old.mtime, old.btime), name
+        for make in (lambda: file.create_group("x", track_times=3), lambda: lib.File(tmp_path / "x.h5", "w", track_times=3)):
+            with lib.File(path, "r+") as file, pytest.raises(TypeError, match="track_times must be either True"):
+                make()
+    assert found[0] == found[1] and sum(timed for timed, _ in found[0].values()) == 4, found
 
 
 def test_files_are_created(tmp_path: pathlib.Path) -> None:

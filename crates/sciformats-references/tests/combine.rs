@@ -215,7 +215,7 @@ fn coloured(start: i32, names: [(&str, i64); 2]) -> Vec<u8> {
 
     let mut writer = Writer::in_memory(&CreateOptions::default()).unwrap();
     let time = writer.dataset("time").write(&[start, start + 1]).unwrap();
-    let datatype = Datatype::enumeration(&Datatype::integer(true, 1), names).unwrap();
+    let datatype = Datatype::enumeration(&Datatype::signed(1), names).unwrap();
     let mut made = writer.dataset("colour").datatype(datatype).shape([2]).create_encoded().unwrap();
     let id = made.id();
     let encode = |to: &mut sciformats::hdf5_pure::values::Encoder<'_>| {

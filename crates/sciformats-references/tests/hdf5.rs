@@ -267,12 +267,11 @@ fn truth_values_and_texts_in_records_have_the_types_of_numpy() {
     use sciformats::hdf5_pure::Datatype;
 
     let (file, _) = written(|writer| {
-        let byte = Datatype::integer(true, 1);
+        let byte = Datatype::signed(1);
         let boolean = Datatype::enumeration(&byte, [("FALSE", 0), ("TRUE", 1)]).unwrap();
         let colour = Datatype::enumeration(&byte, [("RED", 0), ("BLUE", 1)]).unwrap();
         let text = Datatype::fixed_string(2);
-        let record =
-            Datatype::compound([("n", Datatype::integer(true, 4)), ("s", text), ("b", boolean.clone())]);
+        let record = Datatype::compound([("n", Datatype::signed(4)), ("s", text), ("b", boolean.clone())]);
         let raw = |writer: &mut Writer, name: &str, datatype: Datatype, bytes: &[u8]| {
             let made = writer.dataset(name).datatype(datatype).shape([2]);
             let mut made = made.create_encoded().unwrap();
@@ -297,8 +296,7 @@ fn truth_values_and_texts_in_records_have_the_types_of_numpy() {
 fn fields_of_inner_records_stand_beside_the_others() {
     use sciformats::hdf5_pure::Datatype;
 
-    let inner =
-        || Datatype::compound([("x", Datatype::integer(true, 2)), ("y", Datatype::integer(false, 1))]);
+    let inner = || Datatype::compound([("x", Datatype::signed(2)), ("y", Datatype::unsigned(1))]);
     let (file, bytes) = written(|writer| {
         let made = |writer: &mut Writer, name: &str, datatype: Datatype, chunk: Option<u64>| {
             let data = writer.dataset(name).datatype(datatype).shape([2]);
@@ -309,10 +307,10 @@ fn fields_of_inner_records_stand_beside_the_others() {
             };
             data.create_encoded().unwrap().write_encoded(&Slab::all(&[2]).unwrap(), encode).unwrap();
         };
-        let outer = Datatype::compound([("a", Datatype::integer(true, 1)), ("in", inner())]);
+        let outer = Datatype::compound([("a", Datatype::signed(1)), ("in", inner())]);
         made(writer, "plain", outer.clone(), None);
         made(writer, "chunked", outer, Some(1));
-        let twice = Datatype::compound([("in.y", Datatype::integer(true, 1)), ("in", inner())]);
+        let twice = Datatype::compound([("in.y", Datatype::signed(1)), ("in", inner())]);
         made(writer, "twice", twice, None);
     });
     let (found, report) = collect(&file);
@@ -347,7 +345,7 @@ fn characters_and_texts_of_a_fixed_width_are_bytes() {
             };
             made.write_encoded(&Slab::all(&[3]).unwrap(), encode).unwrap();
         }
-        let pair = Datatype::compound([("n", Datatype::integer(true, 4)), ("s", Datatype::fixed_string(2))]);
+        let pair = Datatype::compound([("n", Datatype::signed(4)), ("s", Datatype::fixed_string(2))]);
         writer.dataset("pairs").datatype(pair).shape([3]).chunks([1]).create_encoded().unwrap();
     });
     let (found, report) = collect(&file);

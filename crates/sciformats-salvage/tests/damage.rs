@@ -460,7 +460,7 @@ fn orphans_without_their_attributes_are_saved() {
 #[test]
 fn attributes_without_elements_keep_their_types() {
     use hdf5_pure::values::Empty;
-    let types = [hdf5_pure::Datatype::fixed_string(1), hdf5_pure::Datatype::integer(true, 2).big_endian()];
+    let types = [hdf5_pure::Datatype::fixed_string(1), hdf5_pure::Datatype::signed(2).big_endian()];
     let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
     for (i, datatype) in types.iter().enumerate() {
         file.root().attribute(&format!("a{i}"), Empty(datatype.clone())).unwrap();
@@ -536,7 +536,7 @@ fn saved_objects_are_stored_as_they_were() {
         if bound != Bound::Earliest {
             file.creation_properties(group, &properties).unwrap();
         }
-        let big = hdf5_pure::Datatype::integer(true, 4).big_endian();
+        let big = hdf5_pure::Datatype::signed(4).big_endian();
         let kept = file.root().commit("kept", &big).unwrap();
         for name in ["z", "a"] {
             file.dataset(&format!("g/{name}")).committed(kept).shape([3]).create_encoded().unwrap();

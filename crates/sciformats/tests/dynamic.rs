@@ -23,7 +23,7 @@ fn file(fill: impl FnOnce(&mut Writer) -> Result<()>) -> File {
 
 #[test]
 fn each_type_is_its_own() -> Result<()> {
-    let colours = Datatype::enumeration(&Datatype::integer(false, 1), [("red", 0), ("blue", 1)])?;
+    let colours = Datatype::enumeration(&Datatype::unsigned(1), [("red", 0), ("blue", 1)])?;
     let file = file(|file| {
         file.dataset("truth").shape([2, 1]).write(&[true, false])?;
         file.dataset("i16").write(&[-3i16])?;

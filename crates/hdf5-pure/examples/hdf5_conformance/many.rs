@@ -28,11 +28,21 @@ fn step(editor: &mut Editor, words: &[&str]) -> Result<()> {
         ["unlink", path] => editor.unlink(path),
         ["move", path, to] => editor.move_link(path, to),
         ["attribute", object, name, count] => {
-            let count = count.parse().map_err(|_| Error::usage("script", "has a line without a number"))?;
-            editor.object(object)?.attribute(name, vec![17i32; count]).map(drop)
+            editor.object(object)?.attribute(name, vec![17i32; number(count)?]).map(drop)
         }
         ["remove", object, name] => editor.object(object)?.remove_attribute(name).map(drop),
         ["rename", object, name, to] => editor.object(object)?.rename_attribute(name, to).map(drop),
+        ["comment", object, text] => editor.object(object)?.comment(text).map(drop),
+        ["write", dataset, first, count] => {
+            let (first, count) = (number(first)?, number(count)?);
+            let last = first.saturating_add(count);
+            editor.open_dataset(dataset)?.write_slice(first..last, &vec![17i32; count]).map(drop)
+        }
+        ["resize", dataset, rows] => editor.open_dataset(dataset)?.resize(&[number(rows)? as u64]).map(drop),
         _ => Err(Error::usage("script", "has a line with an unknown command")),
     }
+}
+
+fn number(word: &str) -> Result<usize> {
+    word.parse().map_err(|_| Error::usage("script", "has a line without a number"))
 }

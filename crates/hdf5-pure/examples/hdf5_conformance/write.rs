@@ -61,6 +61,11 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
         let mut file = Writer::create_with(folder.join(format!("tracked_{name}.h5")), &options)?;
         tracked(&mut file)?;
         file.finish()?;
+        // The objects of these files store their times.
+        let options = CreateOptions::default().with_bound(bound).with_time(1_700_000_000);
+        let mut file = Writer::create_with(folder.join(format!("times_{name}.h5")), &options)?;
+        timed(&mut file)?;
+        file.finish()?;
     }
     Ok(())
 }
@@ -201,11 +206,11 @@ fn filters(file: &mut Writer, _: Bound) -> Result<()> {
     let offset = Filters::new().scale_offset();
     group.dataset("integers").shape(shape).chunks([32, 20]).filters(offset.clone()).write(&integers(n))?;
     group.dataset("bytes").shape(shape).chunks([32, 20]).filters(offset.clone()).write(&narrow)?;
-    let big = Datatype::integer(true, 4).big_endian();
+    let big = Datatype::signed(4).big_endian();
     group.dataset("big").shape(shape).chunks([32, 20]).datatype(big).filters(offset).write(&integers(n))?;
     let decimals = Filters::new().scale_offset_decimals(2);
     group.dataset("floats").shape(shape).chunks([32, 20]).filters(decimals).write(&floats(n))?;
-    let few = Datatype::integer(true, 4).with_precision(20, 3)?;
+    let few = Datatype::signed(4).with_precision(20, 3)?;
     let bits = Filters::new().n_bit();
     file.dataset("n_bit/few")
         .shape(shape)
@@ -231,7 +236,7 @@ fn types(file: &mut Writer, bound: Bound) -> Result<()> {
     for (name, signed, size) in
         [("i", true, 1), ("u", false, 1), ("i", true, 2), ("u", false, 4), ("i", true, 8)]
     {
-        let datatype = Datatype::integer(signed, size);
+        let datatype = if signed { Datatype::signed(size) } else { Datatype::unsigned(size) };
         let values: Vec<i32> =
             integers(n).iter().map(|&v| if signed && size == 1 { v - 125 } else { v }).collect();
         file.dataset(&format!("{name}{size}")).shape(shape).datatype(datatype.clone()).write(&values)?;
@@ -263,8 +268,7 @@ fn types(file: &mut Writer, bound: Bound) -> Result<()> {
         })
         .collect();
     file.dataset("rows").write(&rows)?;
-    let colours =
-        Datatype::enumeration(&Datatype::integer(true, 2), [("RED", 0), ("GREEN", 1), ("BLUE", 42)])?;
+    let colours = Datatype::enumeration(&Datatype::signed(2), [("RED", 0), ("GREEN", 1), ("BLUE", 42)])?;
     file.dataset("colours").shape([3]).datatype(colours).write_raw(&[0, 0, 42, 0, 1, 0])?;
     file.dataset("arrays").write(&[[1i16, 2, 3], [4, 5, 6]])?;
     file.dataset("opaque").shape([2]).datatype(Datatype::opaque(3, "three bytes")).write_raw(b"abcdef")?;
@@ -285,7 +289,7 @@ fn types(file: &mut Writer, bound: Bound) -> Result<()> {
 
 /// Writes a committed datatype, and a dataset and attributes that use it.
 fn committed(file: &mut Writer) -> Result<()> {
-    let committed = file.root().commit("kind", &Datatype::integer(false, 2))?;
+    let committed = file.root().commit("kind", &Datatype::unsigned(2))?;
     file.dataset("committed").committed(committed).write(&[1u16, 2, 3])?;
     file.attribute(committed, "of itself", Committed { datatype: committed, value: 9 })?;
     file.root().attribute("of_kind", Committed { datatype: committed, value: [500i32, 2] })?;
@@ -314,6 +318,14 @@ fn groups(file: &mut Writer, _: Bound) -> Result<()> {
     root.group("ünïcode")?.comment("a comment")?;
     let above = root.id();
     root.group("a")?.hard_link("up", above)?;
+    Ok(())
+}
+
+fn timed(file: &mut Writer) -> Result<()> {
+    file.root().attribute("a", 1)?;
+    file.group("group/below")?.soft_link("link", "/flat")?;
+    file.dataset("flat").attribute("a", 1).write(&[1i32, 2, 3])?;
+    file.dataset("rows").shape([3]).chunks([2]).max_shape([None]).write(&[1.5, 2.5, 3.5])?;
     Ok(())
 }
 

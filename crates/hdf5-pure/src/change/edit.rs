@@ -16,7 +16,7 @@ use crate::group::links;
 use crate::group::members::{Destination, Group};
 use crate::group::path::{self, MAX_LINKS};
 use crate::object::attributes::{self, AttributeList};
-use crate::object::header::Object as Stored;
+use crate::object::header::{Now, Object as Stored};
 use crate::object::id::ObjectId;
 use crate::space::output::{Output, Target};
 use crate::space::pending::Flush;
@@ -344,9 +344,14 @@ impl Tree {
         self.write_changed(&counts)?;
         for (address, more) in counts.changes() {
             let mut header = self.session()?.header(address)?;
+            let before = header.references();
             // An object that stays has at least one link, even if the count in its header was wrong.
-            let count = add(i64::from(header.references()), more)?.max(1);
+            let count = add(i64::from(before), more)?.max(1);
             header.set_references(u32::try_from(count).map_err(|_| too_many_links())?);
+            // Where the count is a message, the C library removes it when one link is left, which is a change of the object.
+            if before > 1 && count == 1 && !header.is_old() {
+                header.renew_times(&|| self.settings.now())?;
+            }
             header.write(&mut self.output)?;
         }
         for address in &counts.deleted {
@@ -373,6 +378,7 @@ impl Tree {
         let open = self.objects.open();
         let (objects, places) = self.objects.split();
         let resolve = |id: ObjectId| places.of(id);
+        let now: Now<'_> = &|| self.settings.now();
         let Some(session) = &mut self.session else { return Ok(()) };
         for index in open {
             let Some(object) = objects.get_mut(index).and_then(Option::as_mut) else { continue };
@@ -384,7 +390,7 @@ impl Tree {
                     edited.outer = None;
                 }
                 let place = (origin.address, &mut **dataset);
-                dataset::edit::settle(session, &mut self.output, &self.settings.registry, place)?;
+                dataset::edit::settle(session, &mut self.output, &self.settings.registry, place, now)?;
             }
             let Some(origin) =
                 object.origin.as_ref().filter(|origin| !counts.deleted.contains(&origin.address))
@@ -402,6 +408,11 @@ impl Tree {
             let mut header = session.header(origin.address)?;
             if let Some(group) = group {
                 group::store(session, &mut self.output, &mut header, group, &resolve)?;
+            }
+            // The links of a symbol table are no part of the object to which it belongs.
+            let is_table = || header.find(MessageType::SymbolTable).is_some();
+            if stored.is_some() || object.comment.is_some() || !is_table() {
+                header.renew_times(now)?;
             }
             if let Some(stored) = stored {
                 let changed = attributes::Changed {

@@ -37,7 +37,8 @@ pub(crate) struct Settings {
     pub(crate) index_bound: Option<Bound>,
     /// Whether the creation order of links and attributes is tracked.
     pub(crate) tracked: bool,
-    /// The time that is stored in objects, in seconds since 1970.
+    /// The time that is stored in new objects, in seconds since 1970. Objects that change and store a time get it too, or that of
+    /// the clock if it is `None`.
     pub(crate) time: Option<u32>,
     pub(crate) registry: Registry,
     /// The number of threads that filter chunks; 0 means as many as the machine has.
@@ -60,6 +61,17 @@ impl Settings {
         self.superblock_version() < 2
     }
 
+    /// Returns the time at which objects change, in seconds since 1970.
+    ///
+    /// # Errors
+    /// Returns `Unsupported` if there is no clock, or if its time is one that the format cannot store.
+    pub(crate) fn now(&self) -> Result<u32> {
+        match self.time {
+            Some(time) => Ok(time),
+            None => clock(),
+        }
+    }
+
     /// Returns the version of the superblock of a new file.
     pub(crate) fn superblock_version(&self) -> u8 {
         let of_bound = || match self.bound {
@@ -73,6 +85,20 @@ impl Settings {
             version => version,
         }
     }
+}
+
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+fn clock() -> Result<u32> {
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().ok();
+    since.and_then(|since| u32::try_from(since.as_secs()).ok()).ok_or_else(|| {
+        Error::unsupported("a time before 1970 or after 2105 as that of a change, which the clock shows,")
+    })
+}
+
+/// The standard library has no clock for this target.
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+fn clock() -> Result<u32> {
+    Err(Error::unsupported("changing an object that stores its time on a machine without a clock"))
 }
 
 /// The file that is being written, as a tree of objects.

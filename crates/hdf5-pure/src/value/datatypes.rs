@@ -17,22 +17,39 @@ impl Datatype {
     /// use hdf5_pure::Datatype;
     ///
     /// assert_eq!(Datatype::of::<f32>(), Datatype::float32());
-    /// assert_eq!(Datatype::of::<u16>(), Datatype::integer(false, 2));
+    /// assert_eq!(Datatype::of::<u16>(), Datatype::unsigned(2));
     /// ```
     pub fn of<T: Store>() -> Self {
         T::datatype()
     }
 
-    /// Returns the type of little-endian integers of `size` bytes, of which all bits are significant.
+    /// Returns the type of little-endian integers with a sign and of `size` bytes, of which all bits are significant.
     ///
     /// ```
     /// use hdf5_pure::{Datatype, ElementType};
     ///
-    /// let counts = Datatype::integer(false, 4);
+    /// let heights = Datatype::signed(2);
+    /// assert_eq!(heights.element_type()?, ElementType::Integer { signed: true, size: 2 });
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn signed(size: u32) -> Self {
+        Self::integer(true, size)
+    }
+
+    /// Returns the type of little-endian integers without a sign and of `size` bytes, of which all bits are significant.
+    ///
+    /// ```
+    /// use hdf5_pure::{Datatype, ElementType};
+    ///
+    /// let counts = Datatype::unsigned(4);
     /// assert_eq!(counts.element_type()?, ElementType::Integer { signed: false, size: 4 });
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
-    pub fn integer(signed: bool, size: u32) -> Self {
+    pub fn unsigned(size: u32) -> Self {
+        Self::integer(false, size)
+    }
+
+    fn integer(signed: bool, size: u32) -> Self {
         let precision = precision(size);
         let fixed = FixedPoint {
             order: ByteOrder::Little,
@@ -237,7 +254,7 @@ impl Datatype {
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, ElementType, File, Writer};
     ///
-    /// let weather = Datatype::enumeration(&Datatype::integer(false, 1), [("sun", 0), ("rain", 1)])?;
+    /// let weather = Datatype::enumeration(&Datatype::unsigned(1), [("sun", 0), ("rain", 1)])?;
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// file.dataset("weather").datatype(weather).shape([3]).write_raw(&[0, 1, 1])?;
     /// let weather = File::from_bytes(file.into_bytes()?)?.dataset("weather")?;
@@ -326,7 +343,7 @@ impl Datatype {
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).write(&[1u16, 515])?;
+    /// file.dataset("counts").datatype(Datatype::unsigned(2).big_endian()).write(&[1u16, 515])?;
     /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
     /// assert_eq!(counts.read_raw(&counts.all()?)?, [0, 1, 2, 3]);
     /// assert_eq!(counts.read::<u16>()?, [1, 515]);
@@ -351,9 +368,9 @@ impl Datatype {
     /// ```
     /// use hdf5_pure::Datatype;
     ///
-    /// let twelve_bits = Datatype::integer(false, 2).with_precision(12, 0)?;
-    /// assert_ne!(twelve_bits, Datatype::integer(false, 2));
-    /// assert!(Datatype::integer(false, 2).with_precision(12, 8).is_err()); // they do not fit
+    /// let twelve_bits = Datatype::unsigned(2).with_precision(12, 0)?;
+    /// assert_ne!(twelve_bits, Datatype::unsigned(2));
+    /// assert!(Datatype::unsigned(2).with_precision(12, 8).is_err()); // they do not fit
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///

@@ -299,7 +299,7 @@ impl Values<'_> {
             | Class::Array { .. }
             | Class::Opaque { .. } => true,
             Class::VariableLength(VariableLength::String { .. }) | Class::String { .. } => {
-                T::is_stored_as(&Datatype::integer(false, 1))
+                T::is_stored_as(&Datatype::unsigned(1))
             }
             _ => false,
         }
@@ -336,7 +336,7 @@ impl<T: Element> Element for Vec<T> {
             T::read(&Values { datatype, raw, ..*values }).map_err(|error| error.part_of(index as u64))
         };
         let each = values.elements().enumerate();
-        let byte = Datatype::integer(false, 1);
+        let byte = Datatype::unsigned(1);
         match &values.datatype.class {
             Class::VariableLength(VariableLength::Sequence(base)) => {
                 let size = canonical::item_size(base, values.opened.context.sizes);

@@ -16,7 +16,7 @@ use crate::spec::message::datatype::{
 /// ```
 /// use hdf5_pure::{Datatype, ElementType};
 ///
-/// let counts = Datatype::integer(true, 4).big_endian();
+/// let counts = Datatype::signed(4).big_endian();
 /// assert_eq!(counts.element_type()?, ElementType::Integer { signed: true, size: 4 });
 /// assert_eq!(Datatype::string().element_type()?, ElementType::String);
 /// let row = Datatype::compound([("x", Datatype::float64())]);

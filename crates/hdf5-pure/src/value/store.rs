@@ -52,7 +52,7 @@ impl Encoder<'_> {
     /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// let mut counts = file.dataset("counts").datatype(Datatype::integer(false, 2)).shape([2]).create_encoded()?;
+    /// let mut counts = file.dataset("counts").datatype(Datatype::unsigned(2)).shape([2]).create_encoded()?;
     /// counts.write_encoded(&Slab::all(&[2])?, |to| {
     ///     to.bytes(&[1, 0]);
     ///     to.bytes(&[3, 2]);
@@ -83,7 +83,7 @@ impl Encoder<'_> {
     /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// let visits = Datatype::sequence(&Datatype::integer(false, 2));
+    /// let visits = Datatype::sequence(&Datatype::unsigned(2));
     /// let mut visits = file.dataset("visits").datatype(visits).shape([2]).create_encoded()?;
     /// visits.write_encoded(&Slab::all(&[2])?, |to| {
     ///     to.sequence(2, &[3, 0, 5, 0])?;
@@ -276,14 +276,14 @@ macro_rules! numbers {
     )*};
 }
 numbers! {
-    i8 Datatype::integer(true, 1);
-    i16 Datatype::integer(true, 2);
-    i32 Datatype::integer(true, 4);
-    i64 Datatype::integer(true, 8);
-    u8 Datatype::integer(false, 1);
-    u16 Datatype::integer(false, 2);
-    u32 Datatype::integer(false, 4);
-    u64 Datatype::integer(false, 8);
+    i8 Datatype::signed(1);
+    i16 Datatype::signed(2);
+    i32 Datatype::signed(4);
+    i64 Datatype::signed(8);
+    u8 Datatype::unsigned(1);
+    u16 Datatype::unsigned(2);
+    u32 Datatype::unsigned(4);
+    u64 Datatype::unsigned(8);
     f32 Datatype::float32();
     f64 Datatype::float64();
 }
@@ -291,7 +291,7 @@ numbers! {
 /// Returns the datatype of `bool`: an enumeration with the names that h5py uses.
 fn boolean() -> Datatype {
     let member = |name: &str, value| EnumMember { name: name.into(), value: vec![value] };
-    let base = Box::new(Datatype::integer(true, 1));
+    let base = Box::new(Datatype::signed(1));
     let class = Class::Enumeration { base, members: vec![member("FALSE", 0), member("TRUE", 1)] };
     Datatype { version: 1, size: 1, class }
 }

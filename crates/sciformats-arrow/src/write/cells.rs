@@ -160,19 +160,20 @@ impl Cell {
             let width = usize::try_from(datatype.size).unwrap_or_default();
             (datatype, Kind::Plain { width, missing })
         };
-        let integer = |signed, size| number(Datatype::integer(signed, size), None);
+        let (signed, unsigned) =
+            (|size| number(Datatype::signed(size), None), |size| number(Datatype::unsigned(size), None));
         // NumPy's missing date.
-        let moment = || number(Datatype::integer(true, 8), Some(i64::MIN.to_le_bytes().to_vec()));
-        let day = || number(Datatype::integer(true, 4), Some(i32::MIN.to_le_bytes().to_vec()));
+        let moment = || number(Datatype::signed(8), Some(i64::MIN.to_le_bytes().to_vec()));
+        let day = || number(Datatype::signed(4), Some(i32::MIN.to_le_bytes().to_vec()));
         let (datatype, kind) = match kind {
-            DataType::Int8 => integer(true, 1),
-            DataType::Int16 => integer(true, 2),
-            DataType::Int32 => integer(true, 4),
-            DataType::Int64 => integer(true, 8),
-            DataType::UInt8 => integer(false, 1),
-            DataType::UInt16 => integer(false, 2),
-            DataType::UInt32 => integer(false, 4),
-            DataType::UInt64 => integer(false, 8),
+            DataType::Int8 => signed(1),
+            DataType::Int16 => signed(2),
+            DataType::Int32 => signed(4),
+            DataType::Int64 => signed(8),
+            DataType::UInt8 => unsigned(1),
+            DataType::UInt16 => unsigned(2),
+            DataType::UInt32 => unsigned(4),
+            DataType::UInt64 => unsigned(8),
             DataType::Float16 => number(Datatype::float16(), Some(half::f16::NAN.to_le_bytes().to_vec())),
             DataType::Float32 => number(Datatype::float32(), Some(f32::NAN.to_le_bytes().to_vec())),
             DataType::Float64 => number(Datatype::float64(), Some(f64::NAN.to_le_bytes().to_vec())),
@@ -184,7 +185,7 @@ impl Cell {
                 Taste::PyTables => (Datatype::bits(1), Kind::Truth),
                 Taste::Plain => {
                     let truths = [("FALSE", 0), ("TRUE", 1)];
-                    (Datatype::enumeration(&Datatype::integer(true, 1), truths)?, Kind::Truth)
+                    (Datatype::enumeration(&Datatype::signed(1), truths)?, Kind::Truth)
                 }
             },
             // Categories are stored as the values that they stand for.
@@ -205,13 +206,13 @@ impl Cell {
                 }
                 let datatype = match taste {
                     // PyTables has no bytes without a meaning.
-                    Taste::PyTables => Datatype::array(&[size], &Datatype::integer(false, 1)),
+                    Taste::PyTables => Datatype::array(&[size], &Datatype::unsigned(1)),
                     Taste::Plain => Datatype::opaque(size, "bytes"),
                 };
                 (datatype, Kind::Bytes(bytes))
             }
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView if taste == Taste::Plain => {
-                (Datatype::sequence(&Datatype::integer(false, 1)), Kind::Blob)
+                (Datatype::sequence(&Datatype::unsigned(1)), Kind::Blob)
             }
             DataType::FixedSizeList(item, size) => {
                 let of = Self::new(name, item.data_type(), taste, width)?;

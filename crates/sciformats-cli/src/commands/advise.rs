@@ -7,12 +7,10 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use sciformats::Value;
 use sciformats_convert::advise::{self, Advice, Candidate, Cost, Options, Profile, Replayed, Weight};
-use sciformats_core::bound;
-use unicode_width::UnicodeWidthStr;
 
 use super::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome};
-use crate::look::{self, FAINT, TITLE, WELL, WRONG};
+use crate::look::{self, Align, Cell, FAINT, PLAIN, TITLE, Table, WELL, WRONG};
 use crate::output::named;
 use crate::session::Session;
 
@@ -122,18 +120,17 @@ fn text(out: &mut impl Write, advice: &Advice, args: &Advise) -> Outcome<()> {
         let blocks = look::count(structures.blocks, "block");
         writeln!(out, "  {} of structures {place}, in {blocks} of 1 MiB", look::size(structures.bytes))?;
     }
+    let mut findings = Table::new([Align::Left; 3]).fitted().wrapped();
     for finding in &advice.findings {
         let style = if finding.weight == Weight::Failure { WRONG } else { FAINT };
-        writeln!(
-            out,
-            "{style}{:8}{style:#} {:16} {}: {}",
-            finding.weight.word(),
-            finding.rule,
-            look::safe(&finding.path),
-            look::safe(&finding.what)
-        )?;
-        writeln!(out, "{:26}{FAINT}{}{FAINT:#}", "", look::safe(&finding.advice))?;
+        let what = format!("{}: {}", look::safe(&finding.path), look::safe(&finding.what));
+        let found = [(style, finding.weight.word()), (PLAIN, finding.rule), (PLAIN, what.as_str())];
+        findings.row(out, found.map(|(style, text)| Cell::new(style, text)).into())?;
+        let advice = look::safe(&finding.advice);
+        let then = [(PLAIN, ""), (PLAIN, ""), (FAINT, &*advice)];
+        findings.row(out, then.map(|(style, text)| Cell::new(style, text)).into())?;
     }
+    findings.flush(out)?;
     for facts in advice.datasets.iter().filter(|facts| !facts.candidates.is_empty()) {
         writeln!(out, "{TITLE}{}{TITLE:#}  {}", look::safe(&facts.path), look::shape(Some(&facts.shape)))?;
         let chunks = |chunks: &Option<Vec<u64>>| {
@@ -167,13 +164,13 @@ fn text(out: &mut impl Write, advice: &Advice, args: &Advise) -> Outcome<()> {
         let path = if access.path.is_empty() { String::new() } else { format!(" {}", access.path) };
         look::safe(&format!("{}{path}", access.name)).into_owned()
     };
-    let names: Vec<String> = advice.accesses.iter().map(named).collect();
-    let widest = names.iter().map(|name| name.width()).max().unwrap_or_default(); // nothing is printed of none
-    for (access, name) in advice.accesses.iter().zip(&names) {
-        let space = " ".repeat(bound::left(widest, name.width()));
-        let then = access.then.map(|then| format!("  →  {}", cost(&then, args))).unwrap_or_default();
-        writeln!(out, "  {name}{space}  {}{then}", cost(&access.now, args))?;
+    let mut accesses = Table::new([Align::Left; 3]).indented(2).fitted().wrapped();
+    for access in &advice.accesses {
+        let then = access.then.map(|then| format!("→  {}", cost(&then, args)));
+        let cells = [Some(named(access)), Some(cost(&access.now, args)), then].into_iter().flatten();
+        accesses.row(out, cells.map(|text| Cell::new(PLAIN, text)).collect())?;
     }
+    accesses.flush(out)?;
     if let Some(plan) = &advice.plan {
         writeln!(out, "{TITLE}plan{TITLE:#}")?;
         writeln!(out, "  {}", look::safe(&command(args, &plan.arguments)))?;
@@ -191,7 +188,10 @@ fn text(out: &mut impl Write, advice: &Advice, args: &Advise) -> Outcome<()> {
         } else {
             String::new()
         };
-        writeln!(out, "  {} → about {}{first}{work}", look::size(advice.size), look::size(plan.size))?;
+        let sizes = format!("{} → about {}", look::size(advice.size), look::size(plan.size));
+        let mut outcome = Table::new([Align::Left]).indented(2).fitted().wrapped();
+        outcome.row(out, vec![Cell::new(PLAIN, format!("{sizes}{first}{work}"))])?;
+        outcome.flush(out)?;
     }
     Ok(())
 }

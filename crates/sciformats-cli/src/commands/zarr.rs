@@ -15,7 +15,7 @@ use super::json::JsonObject;
 use super::references::folder;
 use crate::failure::{Answer, Failure, Outcome, free};
 use crate::interrupt;
-use crate::look;
+use crate::look::{self, Cell, PLAIN};
 use crate::session::Session;
 
 /// The attribute in which files keep the names of dimensions that they cannot hold, as stores of Zarr 2 do.
@@ -115,10 +115,11 @@ fn tell(
         writeln!(out, "{}", line.finish())?;
     } else if !session.quiet {
         for line in lost {
-            writeln!(out, "  lost  {}", look::safe(line))?;
+            look::told(&mut out, (PLAIN, "lost"), Cell::new(PLAIN, look::safe(line)))?;
         }
         for (path, note) in notes {
-            writeln!(out, "  note  {}", look::safe(&format!("{path}: {note}")))?;
+            let note = look::safe(&format!("{path}: {note}")).into_owned();
+            look::told(&mut out, (PLAIN, "note"), Cell::new(PLAIN, note))?;
         }
         let end = if args.dry_run { ", not written, because of --dry-run" } else { "" };
         writeln!(out, "{} → {}: {written} arrays{end}", look::safe(&input), look::safe(&output))?;

@@ -139,6 +139,20 @@ pub(crate) fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number))
 }
 
+/// Writes a word and what it tells, on more lines if the terminal has no room for it on one.
+pub(crate) fn told(
+    out: &mut impl std::io::Write,
+    (style, word): (Style, &str),
+    what: Cell,
+) -> std::io::Result<()> {
+    /// The width of the longest of these words.
+    const WORD: usize = 6;
+    let mut table = Table::new([Align::Left; 2]).indented(2).fitted().wrapped();
+    let space = " ".repeat(bound::left(WORD, word.width()));
+    table.row(out, vec![Cell::new(style, word).and(PLAIN, space), what])?;
+    table.flush(out)
+}
+
 /// Tells which columns of a grid had no room, and the option that shows all of them.
 pub(crate) fn left_out(out: &mut impl std::io::Write, table: &Table, option: &str) -> std::io::Result<()> {
     let names = table.left_out();

@@ -98,6 +98,8 @@ pub(crate) struct Opening {
     user_block: usize,
     /// Whether new groups keep the order in which members are created.
     tracked: bool,
+    /// The time of creation of the root group of a new file, in seconds since 1970.
+    time: Option<u32>,
     /// The oldest release of the C library that reads what is written: `"earliest"`, `"v108"` and so on, or `"latest"`;
     /// `None` leaves the choice to the writer, or to the structures of the file.
     bound: Option<String>,
@@ -146,7 +148,7 @@ fn bound_of(name: Option<&str>) -> PyResult<Option<Release>> {
 /// Opens a file for changes.
 #[pyfunction]
 pub(crate) fn edit_hdf5(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<Edit> {
-    let Opening { create, overwrite, user_block, tracked, bound, locking, space } = opening;
+    let Opening { create, overwrite, user_block, tracked, time, bound, locking, space } = opening;
     let (locking, bound) = (locking_of(locking.as_deref())?, bound_of(bound.as_deref())?);
     let space = match space {
         None => None,
@@ -155,7 +157,7 @@ pub(crate) fn edit_hdf5(py: Python<'_>, path: PathBuf, opening: Opening) -> PyRe
     let shown = path.to_string_lossy().into_owned();
     let editor = py.detach(move || {
         if create {
-            let mut options = CreateOptions::default().with_track_order(tracked);
+            let mut options = CreateOptions::default().with_track_order(tracked).with_time(time);
             if let Some(bound) = bound {
                 options = options.with_bound(bound);
             }
@@ -218,10 +220,10 @@ impl Edit {
     }
 
     /// Creates a group and returns its address. Missing groups are created. `tracked` says whether it keeps the order in which
-    /// members and attributes are created; `None` means as in the rest of the file.
-    fn group(&self, py: Python<'_>, path: Text, tracked: Option<bool>) -> PyResult<u64> {
+    /// members and attributes are created; `None` means as in the rest of the file. `time` is that of its creation, if it stores it.
+    fn group(&self, py: Python<'_>, path: Text, tracked: Option<bool>, time: Option<u32>) -> PyResult<u64> {
         self.change(py, |state| {
-            state.making(&path, tracked, None, |state| state.editor.group(&path).map(drop))?;
+            state.making(&path, tracked, time, |state| state.editor.group(&path).map(drop))?;
             let id = state.editor.id(&path)?;
             state.address(id)
         })

@@ -205,7 +205,8 @@ pub(crate) fn parse(of: &Bound<'_, PyAny>) -> PyResult<Datatype> {
     Ok(match word.as_str() {
         "int" => {
             let (signed, order): (bool, String) = (of.get_item(2)?.extract()?, of.get_item(3)?.extract()?);
-            placed(ordered(Datatype::integer(signed, size()?), &order), of, 4)?
+            let integer = if signed { Datatype::signed } else { Datatype::unsigned };
+            placed(ordered(integer(size()?), &order), of, 4)?
         }
         "float" => {
             let order: String = of.get_item(2)?.extract()?;

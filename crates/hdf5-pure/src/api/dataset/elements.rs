@@ -25,7 +25,7 @@ impl Dataset {
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).write(&[1u16, 515])?;
+    /// file.dataset("counts").datatype(Datatype::unsigned(2).big_endian()).write(&[1u16, 515])?;
     /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
     /// assert_eq!(counts.read_raw(&counts.all()?)?, [0, 1, 2, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
@@ -73,7 +73,7 @@ impl Dataset {
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).write(&[1u16, 515])?;
+    /// file.dataset("counts").datatype(Datatype::unsigned(2).big_endian()).write(&[1u16, 515])?;
     /// file.dataset("names").write(&["K"])?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
     /// let canonical = |name| file.dataset(name).and_then(|dataset| dataset.read_canonical(&dataset.all()?));

@@ -126,7 +126,7 @@ impl Dataset {
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// let counts = file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).shape([4]);
+    /// let counts = file.dataset("counts").datatype(Datatype::unsigned(2).big_endian()).shape([4]);
     /// counts.fill(7u16).create_encoded()?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
     /// assert_eq!(file.dataset("counts")?.fill_canonical()?, Some(vec![7, 0]));

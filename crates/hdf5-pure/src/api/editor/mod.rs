@@ -154,7 +154,8 @@ impl Editor {
         self.tree.settings.tracked = track_order;
     }
 
-    /// Sets the time that is stored in objects that are created from now on, in seconds since 1970.
+    /// Sets the time that is stored in objects that are created from now on, in seconds since 1970; `None` stores none. Objects that store
+    /// times, and change before the next commit, get the one that is set then, or that of the clock if it is `None`.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File, Writer};

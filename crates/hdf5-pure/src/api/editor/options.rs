@@ -34,7 +34,8 @@ pub struct EditOptions {
     pub bound: Option<Bound>,
     /// Whether new groups track the creation order of their links and attributes. Existing groups keep their setting.
     pub track_order: bool,
-    /// The time that is stored in new objects, in seconds since 1970.
+    /// The time that is stored in new objects, in seconds since 1970. Objects that store times and change get this one too, or that of
+    /// the clock if it is `None`; new objects then store none.
     pub time: Option<u32>,
     /// Options of reading the file: limits, filters, and which external files may be opened. The number of threads also holds
     /// for the filters of chunks that are written.
@@ -56,7 +57,7 @@ impl EditOptions {
         Self { track_order, ..self }
     }
 
-    /// Sets the time that is stored in new objects, in seconds since 1970.
+    /// Sets the time that is stored in new objects, and in objects that store times and change, in seconds since 1970.
     #[must_use]
     pub fn with_time(self, time: impl Into<Option<u32>>) -> Self {
         Self { time: time.into(), ..self }

@@ -560,7 +560,7 @@ impl CommittedDatatype {
     /// use hdf5_pure::{CreateOptions, Datatype, File, Node, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// file.root().commit("counts", &Datatype::integer(false, 2))?;
+    /// file.root().commit("counts", &Datatype::unsigned(2))?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
     /// if let Node::Datatype(counts) = file.object("counts")? {
     ///     assert_eq!(counts.datatype()?.size, 2);

@@ -311,7 +311,7 @@ impl<'w> GroupWriter<'w> {
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// let particle = Datatype::compound([("mass", Datatype::float64()), ("charge", Datatype::integer(true, 1))]);
+    /// let particle = Datatype::compound([("mass", Datatype::float64()), ("charge", Datatype::signed(1))]);
     /// let particle = file.root().commit("particle", &particle)?;
     /// file.dataset("particles").committed(particle).shape([100]).create_encoded()?;
     /// let file = File::from_bytes(file.into_bytes()?)?;

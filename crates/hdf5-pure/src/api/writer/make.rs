@@ -90,7 +90,7 @@ impl<'w> DatasetBuilder<'w> {
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// file.dataset("crs").datatype(Datatype::integer(true, 4)).attribute("name", "WGS 84").write_null()?;
+    /// file.dataset("crs").datatype(Datatype::signed(4)).attribute("name", "WGS 84").write_null()?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
     /// assert!(file.dataset("crs")?.is_null());
     /// # Ok::<(), hdf5_pure::Error>(())
@@ -109,7 +109,7 @@ impl<'w> DatasetBuilder<'w> {
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// file.dataset("counts").shape([2]).datatype(Datatype::integer(false, 2)).write_raw(&[1, 0, 3, 2])?;
+    /// file.dataset("counts").shape([2]).datatype(Datatype::unsigned(2)).write_raw(&[1, 0, 3, 2])?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
     /// assert_eq!(file.dataset("counts")?.read::<u16>()?, [1, 515]);
     /// # Ok::<(), hdf5_pure::Error>(())

@@ -55,7 +55,7 @@ pub struct Empty(pub Datatype);
 /// use hdf5_pure::values::Raw;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-/// let datatype = Datatype::integer(false, 2).big_endian();
+/// let datatype = Datatype::unsigned(2).big_endian();
 /// file.root().attribute("shape", Raw { datatype, shape: vec![2], bytes: &[0, 1, 2, 3] })?;
 /// let file = File::from_bytes(file.into_bytes()?)?;
 /// assert_eq!(file.root()?.attribute("shape")?.read::<u16>()?, [1, 515]);

@@ -29,14 +29,14 @@ use crate::dataset::{load, read};
 use crate::file::session::Session;
 use crate::filter::Registry;
 use crate::object::bound::Bound;
-use crate::object::header::Object;
+use crate::object::header::{Now, Object};
 use crate::space::extents::Extent;
 use crate::space::output::Output;
 use crate::space::pending::Use;
 use crate::spec::Address;
 use crate::spec::message::MessageType;
 use crate::spec::message::dataspace::Dataspace;
-use crate::spec::message::layout::{IndexKind, Layout};
+use crate::spec::message::layout::{Chunked, IndexKind, Layout};
 
 /// What is known about a dataset that was in the file before.
 #[derive(Clone, Debug)]
@@ -88,7 +88,8 @@ pub(crate) fn load(session: &Session, address: Address) -> Result<Dataset> {
     Ok(dataset)
 }
 
-/// Writes everything that is pending for `dataset`, whose header is at `address`, and frees what is not used any more.
+/// Writes everything that is pending for `dataset`, whose header is at `address`, and frees what is not used any more. As with the C
+/// library, a header that stores times gets a new one if it changes, and not if only elements do.
 ///
 /// # Errors
 /// Returns `Io`, and the error of an edit that failed half way.
@@ -97,6 +98,7 @@ pub(crate) fn settle(
     output: &mut Output,
     registry: &Registry,
     (address, dataset): (Address, &mut Dataset),
+    now: Now<'_>,
 ) -> Result<()> {
     dataset.sound()?;
     let Some(edited) = &mut dataset.edited else { return Ok(()) };
@@ -117,6 +119,9 @@ pub(crate) fn settle(
         let dataspace = &dataset.dataspace;
         let version = present(version, "version of a dataspace")?;
         header.set(MessageType::Dataspace, 0, |out| dataspace.encode(out, output.sizes, version))?;
+    }
+    if dataset.dataspace != edited.dataspace || differ(&edited.layout, &layout) {
+        header.renew_times(now)?;
     }
     header.write(output)?;
     let dataspace = dataset.dataspace.clone();
@@ -259,6 +264,21 @@ impl Dataset {
         if let (Data::Chunked(chunked), Layout::Chunked(layout)) = (&mut self.data, layout) {
             chunked.renew(layout, &shape);
         }
+    }
+}
+
+/// Returns whether two layouts differ in more than the places they lead to. Here elements move more often than with the C library, for
+/// which only their first place is a change of the dataset.
+fn differ(old: &Layout, new: &Layout) -> bool {
+    match (old, new) {
+        (Layout::Contiguous { address: old }, Layout::Contiguous { address: new }) => {
+            old.is_some() != new.is_some()
+        }
+        (Layout::Chunked(old), Layout::Chunked(new)) => {
+            old.address.is_some() != new.address.is_some()
+                || *old != Chunked { address: old.address, ..new.clone() }
+        }
+        (old, new) => old != new,
     }
 }
 

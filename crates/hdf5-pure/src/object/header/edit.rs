@@ -17,6 +17,9 @@ use crate::spec::object_header::{
 };
 use crate::spec::{Address, Sizes, put_checksum, put_padding};
 
+/// Returns the time at which objects change, in seconds since 1970.
+pub(crate) type Now<'a> = &'a dyn Fn() -> Result<u32>;
+
 /// The header of an object.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
@@ -161,6 +164,30 @@ impl Header {
         }
         self.changed = true;
         Ok(())
+    }
+
+    /// Renews the times that the header stores, as the C library does when the object changes: those of access and of change in the
+    /// prefix, or the only one in a message. `now` is asked only if there is one.
+    ///
+    /// # Errors
+    /// Returns the errors of `now`.
+    pub(crate) fn renew_times(&mut self, now: Now<'_>) -> Result<()> {
+        if self.flags() & v2::TIMES != 0 {
+            self.changed = true;
+            return v2::put_change(&mut self.prefix, now()?);
+        }
+        let is_time = |kind| matches!(kind, MessageType::ModificationTime | MessageType::ModificationTimeOld);
+        match self.messages.iter().map(|message| message.kind).find(|&kind| is_time(kind)) {
+            Some(MessageType::ModificationTime) => {
+                let now = now()?;
+                self.set(MessageType::ModificationTime, 0, |out| small::encode_modification_time(out, now))
+            }
+            Some(kind) => {
+                let now = now()?;
+                self.set(kind, 0, |out| small::encode_modification_time_old(out, now))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Makes sure that the header is written even if nothing in it changes, so that it takes the space it needs.

@@ -47,6 +47,7 @@ use nom::character::complete::digit1;
 use nom::combinator::all_consuming;
 use nom::number::complete::{le_u32, u8 as byte};
 use sciformats_core::Result;
+use sciformats_core::arith::present;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::super::{Address, Name, Sizes, defined, length, put_address, put_length, trimmed, version};
@@ -135,6 +136,16 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> Option<i64> {
     year.checked_mul(365)?.checked_add(leaps)?.checked_add(before)?.checked_add(day)?.checked_sub(719_469)
 }
 
+/// Returns the year, the month and the day of the month, given the number of days after 1970-01-01. No time of 32 bits is later
+/// than in 2106.
+fn civil_from_days(days: i64) -> Option<(i64, i64, i64)> {
+    let begin = |year, month| days_from_civil(year, month, 1).filter(|&first| first <= days);
+    let year = (1970..=2106).rev().find(|&year| begin(year, 1).is_some())?;
+    let month = (1..=12).rev().find(|&month| begin(year, month).is_some())?;
+    let day = days.checked_sub(begin(year, month)?)?.checked_add(1)?;
+    Some((year, month, day))
+}
+
 /// Parses an object reference count message (IV.A.2.w).
 pub(crate) fn reference_count(i: &[u8]) -> Parsed<'_, u32> {
     let (i, _) = version(0)(i)?;
@@ -171,6 +182,15 @@ pub(crate) fn encode_comment(out: &mut Vec<u8>, comment: &Name) -> Result<()> {
 pub(crate) fn encode_modification_time(out: &mut Vec<u8>, seconds: u32) -> Result<()> {
     out.extend([1, 0, 0, 0]);
     out.extend(seconds.to_le_bytes());
+    Ok(())
+}
+
+/// Appends an old modification time, given in seconds since 1970.
+pub(crate) fn encode_modification_time_old(out: &mut Vec<u8>, seconds: u32) -> Result<()> {
+    let (year, month, day) = present(civil_from_days(i64::from(seconds / 86_400)), "date of a time")?;
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    out.extend(format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}").bytes());
+    out.extend([0, 0]);
     Ok(())
 }
 
@@ -249,6 +269,9 @@ mod tests {
     fn times_of_both_kinds() {
         both_ways(&TIME, &257, modification_time, |&seconds, out| encode_modification_time(out, seconds));
         assert_eq!(modification_time_old(&OLD_TIME).unwrap().1, 951_912_000);
+        let mut old = Vec::new();
+        encode_modification_time_old(&mut old, 951_912_000).unwrap();
+        assert_eq!(old, OLD_TIME);
         assert_eq!(modification_time_old(b"19700101000001\0\0").unwrap().1, 1);
         for bad in
             [b"2000x301120000\0\0", b"20001301120000\0\0", b"19690101000000\0\0", b"2000+301120000\0\0"]
@@ -258,6 +281,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn old_times_both_ways(seconds: u32) {
+            let mut out = Vec::new();
+            encode_modification_time_old(&mut out, seconds).unwrap();
+            prop_assert_eq!(modification_time_old(&out).unwrap().1, seconds);
+        }
+
         #[test]
         fn no_bytes_panic(
             addresses in near(&SYMBOL_TABLE),

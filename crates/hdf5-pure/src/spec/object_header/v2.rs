@@ -29,7 +29,7 @@ use nom::bytes::complete::take;
 use nom::combinator::cond;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use nom::{Offset, Parser};
-use sciformats_core::arith::add;
+use sciformats_core::arith::{add, present};
 use sciformats_core::fault::{FaultKind, Parsed, checked, field};
 use sciformats_core::{Result, bound};
 
@@ -133,6 +133,19 @@ pub(crate) fn encode_prefix(out: &mut Vec<u8>, flags: u8, extra: &[u8], chunk_si
     out.push(flags & 0x3c | width);
     out.extend(extra);
     put_uint(out, chunk_size as u64, 1usize.unbounded_shl(width.into()))?;
+    Ok(())
+}
+
+/// Sets the times of access and of change in the bytes of a prefix that has times.
+pub(crate) fn put_change(prefix: &mut [u8], time: u32) -> Result<()> {
+    let times = prefix.get_mut(6..).and_then(<[u8]>::first_chunk_mut::<16>);
+    let times = present(times, "place of the times in an object header")?.as_chunks_mut::<4>().0;
+    for (place, old) in times.iter_mut().enumerate() {
+        // The access, the modification, the change, and the birth.
+        if matches!(place, 0 | 2) {
+            *old = time.to_le_bytes();
+        }
+    }
     Ok(())
 }
 

@@ -18,7 +18,7 @@ use super::{netcdf, pictures};
 use crate::commands::cat::{Part, Stop, csv, json, npy};
 use crate::commands::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome};
-use crate::look::{self, FAINT, TITLE, WELL, WRONG};
+use crate::look::{self, Cell, FAINT, PLAIN, TITLE, WELL, WRONG};
 use crate::meaning::{Thing, View, along};
 use crate::output::{is_stdout, redirected};
 use crate::session::Session;
@@ -280,12 +280,8 @@ pub(super) fn told<W: std::fmt::Display>(
             line.value("path", path.as_str()).value("loss", error.to_string());
             writeln!(out, "{}", line.finish())?;
         } else {
-            writeln!(
-                out,
-                "  {WRONG}loses{WRONG:#}   {}: {}",
-                look::safe(path),
-                look::safe(&error.to_string())
-            )?;
+            let what = format!("{}: {}", look::safe(path), look::safe(&error.to_string()));
+            look::told(out, (WRONG, "loses"), Cell::new(PLAIN, what))?;
         }
     }
     Ok(())

@@ -21,7 +21,7 @@ use self::args::{Convert, Files, Repack, Target};
 use super::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome, advice};
 use crate::interrupt::{self, Passing};
-use crate::look::{self, FAINT, TITLE, WELL, WRONG};
+use crate::look::{self, Cell, FAINT, PLAIN, TITLE, WELL, WRONG};
 use crate::output::{is_stdout, through_file};
 use crate::session::Session;
 
@@ -289,7 +289,7 @@ fn headline(out: &mut impl Write, plan: &Plan, from: Format, files: &Files) -> i
     let (input, output) = (look::safe(&input), look::safe(&output));
     let target = plan.target();
     writeln!(out, "{TITLE}{input}{TITLE:#} {from} → {TITLE}{output}{TITLE:#} {target}")?;
-    writeln!(out, "  writes  {}", contents(plan.counts()))
+    look::told(out, (PLAIN, "writes"), Cell::new(PLAIN, contents(plan.counts())))
 }
 
 fn describe(
@@ -301,10 +301,12 @@ fn describe(
     if !session.json && !session.quiet {
         headline(out, plan, from, files)?;
         for (remark, count) in plan.remarks() {
-            writeln!(out, "  note    {}  {FAINT}{}{FAINT:#}", remark.text(), look::count(*count, "time"))?;
+            let times = look::count(*count, "time");
+            let note = Cell::new(PLAIN, remark.text()).and(PLAIN, "  ").and(FAINT, times);
+            look::told(out, (PLAIN, "note"), note)?;
         }
         if let Some(note) = stored.and_then(|filter| extension(plan.target(), filter)) {
-            writeln!(out, "  note    {note}")?;
+            look::told(out, (PLAIN, "note"), Cell::new(PLAIN, note))?;
         }
     }
     losses(out, plan.losses(), session)
@@ -312,7 +314,8 @@ fn describe(
 
 /// Tells what becomes otherwise of a file's structures.
 fn notes(out: &mut impl Write, notes: &[String]) -> io::Result<()> {
-    notes.iter().try_for_each(|note| writeln!(out, "  note    / {note}"))
+    let told = |note: &String| look::told(out, (PLAIN, "note"), Cell::new(PLAIN, format!("/ {note}")));
+    notes.iter().try_for_each(told)
 }
 
 /// Tells what is lost.
@@ -336,7 +339,8 @@ fn losses(out: &mut impl Write, losses: &[Loss], session: &Session) -> io::Resul
         return Ok(());
     }
     for loss in losses.iter().take(SHOWN) {
-        writeln!(out, "  {WRONG}loses{WRONG:#}   {} {}", look::safe(&loss.path), look::safe(&loss.what))?;
+        let what = format!("{} {}", look::safe(&loss.path), look::safe(&loss.what));
+        look::told(out, (WRONG, "loses"), Cell::new(PLAIN, what))?;
     }
     let hidden = bound::left(losses.len(), SHOWN);
     if hidden > 0 {

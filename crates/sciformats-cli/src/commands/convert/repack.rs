@@ -16,7 +16,7 @@ use super::{broken, is_of_input, size};
 use crate::commands::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome};
 use crate::interrupt::{self, Unfinished};
-use crate::look::{self, FAINT, TITLE, WELL, WRONG};
+use crate::look::{self, Cell, FAINT, PLAIN, TITLE, WELL, WRONG};
 use crate::output::{is_stdout, through_file};
 use crate::session::Session;
 
@@ -271,11 +271,9 @@ fn told(out: &mut impl Write, rounded: &[(String, Rounding)]) -> std::io::Result
             Rounding::Information(_) => continue,
         };
         let error = rounding.relative_error();
-        let path = look::safe(path);
-        writeln!(
-            out,
-            "  rounds  {path} to {kept}  {FAINT}the relative error is at most {error:.1e}{FAINT:#}"
-        )?;
+        let error = format!("the relative error is at most {error:.1e}");
+        let what = Cell::new(PLAIN, format!("{} to {kept}", look::safe(path)));
+        look::told(out, (PLAIN, "rounds"), what.and(PLAIN, "  ").and(FAINT, error))?;
     }
     Ok(())
 }

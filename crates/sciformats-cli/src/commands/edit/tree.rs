@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 use super::args::Edit;
 use crate::commands::explode::open;
 use crate::failure::{Answer, Failure, Outcome, complain};
-use crate::look;
+use crate::look::{self, Cell, PLAIN};
 use crate::session::Session;
 
 pub(super) fn run(args: &Edit, session: &Session) -> Outcome {
@@ -121,7 +121,7 @@ fn noted(line: &mut serde_json::Value, notes: &[String]) {
 }
 
 fn tell(out: &mut impl Write, notes: &[String]) -> std::io::Result<()> {
-    notes.iter().try_for_each(|note| writeln!(out, "  note    {note}"))
+    notes.iter().try_for_each(|note| look::told(out, (PLAIN, "note"), Cell::new(PLAIN, note)))
 }
 
 /// Opens the file in the user's editor and waits until the editor ends.

@@ -414,7 +414,8 @@ impl Value for Typed {
         let fixed = u32::try_from(longest)
             .map_err(|_| Error::usage("text", "has 2^32 bytes or more, which is too long"))?;
         let datatype = match (self.kind, self.kind.integer()) {
-            (_, Some((size, signed))) => Datatype::integer(signed, size),
+            (_, Some((size, true))) => Datatype::signed(size),
+            (_, Some((size, false))) => Datatype::unsigned(size),
             (Kind::Float32, _) => Datatype::float32(),
             (Kind::Bool, _) => bool::datatype(),
             (Kind::Text, _) => Datatype::string(),
@@ -521,7 +522,7 @@ mod tests {
     #[test]
     fn an_attribute_keeps_its_type() {
         let of = |datatype: &Datatype| Existing::of(datatype, None, &[]);
-        let short = of(&Datatype::integer(true, 2).big_endian());
+        let short = of(&Datatype::signed(2).big_endian());
         assert_eq!(parsed("7", None, Some(&short)), Ok((Kind::Int16, Some(vec![]))));
         assert!(parsed("70000", None, Some(&short)).unwrap_err().contains("--type"));
         assert!(

@@ -10,7 +10,7 @@ fn latin(path: &Path) -> Arc<File> {
     let data = made.dataset(&Name::from(&b"caf\xe9"[..])).write(&[1i32, 2, 3]).unwrap();
     made.attribute(data, &Name::from(&b"\xb5m"[..]), 7).unwrap();
     made.dataset(r"caf\xe9").write(&[4i32]).unwrap(); // a backslash and three characters
-    let record = Datatype::compound([(Name::from(&b"t\xe9"[..]), Datatype::integer(true, 1))]);
+    let record = Datatype::compound([(Name::from(&b"t\xe9"[..]), Datatype::signed(1))]);
     made.dataset("record").shape([2]).datatype(record).write_raw(&[1, 2]).unwrap();
     let group = made.group(&Name::from(&b"gr\xfcn"[..])).unwrap().id();
     let inner = made.dataset(&Name::from(&b"gr\xfcn/in\xe9"[..])).write(&[5i32]).unwrap();

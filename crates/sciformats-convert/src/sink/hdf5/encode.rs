@@ -200,8 +200,8 @@ pub(super) fn datatype_in(element: &ElementType, forms: &mut Iter<'_, TextForm>)
     let wide = || refused(Format::Hdf5, format!("elements of type {element}"));
     let bytes = |size: u64| u32::try_from(size).map_err(|_| wide());
     Ok(match element {
-        T::Int(size) => Datatype::integer(true, (*size).into()),
-        T::UInt(size) => Datatype::integer(false, (*size).into()),
+        T::Int(size) => Datatype::signed((*size).into()),
+        T::UInt(size) => Datatype::unsigned((*size).into()),
         T::F16 => Datatype::float16(),
         T::BF16 => Datatype::bfloat16(),
         T::F32 => Datatype::float32(),

@@ -79,8 +79,6 @@ class Wanted:
         fill = options.pop("fillvalue", None)
         if options.get("fill_time") not in (None, "alloc", "never", "ifset"):
             raise ValueError("fill_time must be one of 'alloc', 'never' and 'ifset'")
-        if options.get("track_times") not in (None, True, False):
-            raise TypeError("track_times must be either True or False")
         if fill is not None and self.dtype.names is not None and isinstance(fill, (int, float, str, bytes)):
             raise ValueError("the fill value of a compound must have a value for each field")
         return {
@@ -98,7 +96,7 @@ class Wanted:
             "mappings": [],
             "committed": self.committed,
             "tracked": _tracked(options.get("track_order")),
-            "time": int(time.time()) if options.get("track_times") else None,
+            "time": moment(options.get("track_times")),
         }
 
     def _fill(self, fill: Any) -> Any:
@@ -183,6 +181,19 @@ class Wanted:
         if scale < 0:
             raise ValueError("scale factor must be >= 0")
         return int(scale)
+
+
+def moment(track_times: Any) -> int | None:
+    """Return the time that is stored with a new object, in seconds since 1970.
+
+    Raises
+    ------
+    TypeError
+        If ``track_times`` says neither that there is to be one nor that there is not.
+    """
+    if track_times not in (None, True, False):
+        raise TypeError("track_times must be either True, False, or None")
+    return int(time.time()) if track_times else None
 
 
 def _tracked(wish: Any) -> bool | None:

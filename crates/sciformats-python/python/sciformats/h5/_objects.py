@@ -10,7 +10,7 @@ import numpy as np
 
 from sciformats._open import Address, checked, state_of
 from sciformats.errors import Conflict, Forbidden, MissingFile
-from sciformats.h5 import _encode, _locks, _names, _types
+from sciformats.h5 import _create, _encode, _locks, _names, _types
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._identifiers import FileID, GroupID, ObjectID
 from sciformats.h5._config import get_config
@@ -585,6 +585,8 @@ class File(Group):
     fs_strategy, fs_persist, fs_threshold, fs_page_size
         How a new file allocates space: ``"fsm"``, ``"page"``, ``"aggregate"`` or ``"none"``; whether it stores which space is free, and
         which parts of it; and the number of bytes per page.
+    track_times : bool, optional
+        Whether the root group of a new file stores when it was created and changed.
 
     Other keywords of h5py, which concern caches, are accepted and have no effect.
     """
@@ -611,6 +613,7 @@ class File(Group):
         fs_persist: bool = False,
         fs_threshold: int = 1,
         fs_page_size: int | None = None,
+        track_times: bool | None = False,
         **_: Any,
     ) -> None:
         if isinstance(name, ObjectID):
@@ -628,6 +631,7 @@ class File(Group):
                 "libver": libver,
                 "userblock_size": userblock_size,
                 "track_order": bool(get_config().track_order if track_order is None else track_order),
+                "time": _create.moment(track_times),
                 "backing_store": backing_store,
                 "storage_options": storage_options,
                 "locking": _locks.meaning(locking),

@@ -178,6 +178,7 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
             "overwrite": overwrite,
             "user_block": user_block,
             "tracked": options["track_order"],
+            "time": options["time"],
             # By default, any release reads a new file, as with h5py; what is added to a file follows from its structures.
             "bound": ("earliest" if create else None) if bounds is None else bounds[0],
             "locking": _locks.WORDS[options["locking"]],

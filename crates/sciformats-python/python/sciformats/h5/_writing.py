@@ -131,7 +131,9 @@ class GroupWriting:
             raise OSError(f"Unable to create link ({error.args[0]})") from None
         return file, "/".join([path.rstrip("/"), *rest, last])
 
-    def create_group(self, name: Any, track_order: bool | None = None, **_: Any) -> Group:
+    def create_group(
+        self, name: Any, track_order: bool | None = None, *, track_times: bool | None = False, **_: Any
+    ) -> Group:
         """Create a group. Missing groups on the path are created.
 
         Parameters
@@ -140,22 +142,25 @@ class GroupWriting:
             Its path.
         track_order : bool, optional
             Whether the order in which its members and attributes are created is kept. By default it is as in the rest of the file.
+        track_times : bool, optional
+            Whether it stores when it was created and changed. Groups on the way do not.
 
         Raises
         ------
         ValueError
             If the name exists.
         """
+        time = _create.moment(track_times)
         there = self._elsewhere(name)
         if there is not None:
-            return there[0].create_group(there[1], track_order)
+            return there[0].create_group(there[1], track_order, track_times=track_times)
         path = self._target(name, "group")
         from sciformats.h5._objects import Group
 
         if track_order is None and get_config().track_order:
             track_order = True
         with refusing("group"):
-            address = self._file_of.change("group", path, None if track_order is None else bool(track_order))
+            address = self._file_of.change("group", path, None if track_order is None else bool(track_order), time)
         return Group(self._file_of, Guarded(self._file_of, address, path), path)
 
     def require_group(self, name: Any) -> Group:

@@ -45,14 +45,9 @@ def open(loc: Any, name: bytes) -> GroupID:
 
 
 def create(loc: Any, name: bytes, lcpl: Any = None, gcpl: Any = None) -> GroupID:
-    """Create a group, and return its identifier. ``gcpl`` is a property list of :mod:`sciformats.h5.h5p`.
-
-    Raises
-    ------
-    NotSupported
-        If the group shall have a time.
-    """
-    found: GroupID = loc._object.create_group(_names.inner(name), None if gcpl is None else gcpl.track_order).id
+    """Create a group, and return its identifier. ``gcpl`` is a property list of :mod:`sciformats.h5.h5p`."""
+    order, times = (None, False) if gcpl is None else (gcpl.track_order, gcpl.get_obj_track_times())
+    found: GroupID = loc._object.create_group(_names.inner(name), order, track_times=times).id
     return found
 
 

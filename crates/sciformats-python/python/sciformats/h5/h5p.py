@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from sciformats.errors import NotSupported
 from sciformats.h5 import _names, _virtual
 from sciformats.h5._open import RELEASES
 
@@ -59,7 +58,7 @@ class PropOCID(PropInstanceID):
         return self._attributes
 
     def set_obj_track_times(self, track_times: bool) -> None:
-        """Set whether the time of the last change is stored, which is possible for datasets."""
+        """Set whether the times of creation and of the last change are stored."""
         self._times = bool(track_times)
 
     def get_obj_track_times(self) -> bool:
@@ -107,15 +106,7 @@ class PropGCID(PropOCID):
 
     @property
     def track_order(self) -> bool | None:
-        """The argument ``track_order`` of ``create_group`` and ``File``.
-
-        Raises
-        ------
-        NotSupported
-            If the group shall have a time.
-        """
-        if self._times:
-            raise NotSupported("a time of a group is not supported")
+        """The argument ``track_order`` of ``create_group`` and ``File``."""
         return True if (self._attributes | self._links) & CRT_ORDER_TRACKED else None
 
 
@@ -146,7 +137,8 @@ class PropFCID(PropGCID):
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of ``File``."""
-        found: dict[str, Any] = {"track_order": self.track_order, "userblock_size": self._block or None, "fs_page_size": self._page}
+        found: dict[str, Any] = {"track_order": self.track_order, "track_times": self._times}
+        found |= {"userblock_size": self._block or None, "fs_page_size": self._page}
         if self._space is not None:
             strategy, found["fs_persist"], found["fs_threshold"] = self._space
             found["fs_strategy"] = ("fsm", "page", "aggregate", "none")[strategy]

@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn types_are_told_in_words() {
-        let mut late = Datatype::integer(false, 4);
+        let mut late = Datatype::unsigned(4);
         if let Class::FixedPoint(fixed) = &mut late.class {
             (fixed.bit_offset, fixed.precision, fixed.high_padding) = (3, 12, true);
         }
@@ -202,8 +202,8 @@ mod tests {
         }
         let pair = Datatype::compound([("a", Datatype::float64()), ("b", Datatype::string())]);
         for (datatype, told) in [
-            (Datatype::integer(true, 2), "int16"),
-            (Datatype::integer(true, 2).big_endian(), "int16, big-endian"),
+            (Datatype::signed(2), "int16"),
+            (Datatype::signed(2).big_endian(), "int16, big-endian"),
             (Datatype::float64().big_endian(), "float64, big-endian"),
             (Datatype::fixed_string(8), "text of 8 bytes in UTF-8, padded with NUL"),
             (Datatype::string(), "text of any length in UTF-8, ended by NUL"),

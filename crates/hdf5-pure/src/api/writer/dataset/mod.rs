@@ -174,7 +174,7 @@ impl<'w> DatasetBuilder<'w> {
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).write(&[1u64, 515])?;
+    /// file.dataset("counts").datatype(Datatype::unsigned(2).big_endian()).write(&[1u64, 515])?;
     /// file.dataset("stations").datatype(Datatype::fixed_string(8)).write(&["north", "south"])?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
     /// assert_eq!((file.dataset("counts")?.datatype().size, file.dataset("stations")?.datatype().size), (2, 8));
@@ -191,7 +191,7 @@ impl<'w> DatasetBuilder<'w> {
     /// ```
     /// use hdf5_pure::{Conversion, CreateOptions, Datatype, Error, File, Writer};
     ///
-    /// let byte = Datatype::integer(false, 1);
+    /// let byte = Datatype::unsigned(1);
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let refused = file.dataset("counts").datatype(byte.clone()).write(&[7, 300]);
     /// assert_eq!(refused.unwrap_err().to_string(), "element 1 is 300, which u8 cannot hold");

@@ -275,7 +275,7 @@ impl Filters {
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
     /// use hdf5_pure::filters::Filters;
     ///
-    /// let twelve_bits = Datatype::integer(false, 2).with_precision(12, 0)?; // of a camera
+    /// let twelve_bits = Datatype::unsigned(2).with_precision(12, 0)?; // of a camera
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let image = file.dataset("image").datatype(twelve_bits).chunks([1000]).filters(Filters::new().n_bit());
     /// image.write(&[4095u16; 1000])?;

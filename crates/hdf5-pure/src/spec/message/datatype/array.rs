@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn both_versions() {
         let class = |dimensions: &[u32]| {
-            let base = Box::new(Datatype::integer(false, 1));
+            let base = Box::new(Datatype::unsigned(1));
             Class::Array { dimensions: dimensions.to_vec(), base }
         };
         both_ways(&VERSION_2, 2, 6, class(&[3, 2]));

@@ -32,7 +32,7 @@ use super::{Class, Datatype, Head};
 /// use hdf5_pure::Datatype;
 /// use hdf5_pure::structure::Class;
 ///
-/// let particle = Datatype::compound([("mass", Datatype::float64()), ("charge", Datatype::integer(true, 1))]);
+/// let particle = Datatype::compound([("mass", Datatype::float64()), ("charge", Datatype::signed(1))]);
 /// if let Class::Compound(members) = particle.class {
 ///     assert_eq!((members[1].name.to_string().as_str(), members[1].offset), ("charge", 8));
 /// }
@@ -180,15 +180,14 @@ mod tests {
 
     #[test]
     fn members_of_both_forms() {
-        let members =
-            vec![member("a", 0, Datatype::integer(false, 1)), member("b", 1, Datatype::integer(true, 2))];
+        let members = vec![member("a", 0, Datatype::unsigned(1)), member("b", 1, Datatype::signed(2))];
         both_ways(&VERSION_3, 3, 3, Class::Compound(members));
-        both_ways(&VERSION_1, 1, 4, Class::Compound(vec![member("member", 2, Datatype::integer(false, 1))]));
+        both_ways(&VERSION_1, 1, 4, Class::Compound(vec![member("member", 2, Datatype::unsigned(1))]));
         // In the first version, a member itself has dimensions.
         let mut array = VERSION_1;
         array[20] = 1;
         array[32] = 2;
-        let (dimensions, base) = (vec![2], Box::new(Datatype::integer(false, 1)));
+        let (dimensions, base) = (vec![2], Box::new(Datatype::unsigned(1)));
         let datatype = Datatype { version: 2, size: 2, class: Class::Array { dimensions, base } };
         let expected = Class::Compound(vec![member("member", 2, datatype)]);
         assert_eq!(Datatype::parse(&array).unwrap().1.class, expected);

@@ -24,7 +24,7 @@ use super::{Class, Datatype, Head};
 /// use hdf5_pure::Datatype;
 /// use hdf5_pure::structure::Class;
 ///
-/// let weather = Datatype::enumeration(&Datatype::integer(false, 2), [("sun", 0), ("rain", 1)])?;
+/// let weather = Datatype::enumeration(&Datatype::unsigned(2), [("sun", 0), ("rain", 1)])?;
 /// if let Class::Enumeration { members, .. } = weather.class {
 ///     assert_eq!((members[1].name.to_string(), members[1].value.clone()), ("rain".to_owned(), vec![1, 0]));
 /// }
@@ -119,7 +119,7 @@ mod tests {
     fn names_of_both_forms() {
         let class = |members: &[(&str, u8)]| {
             let member = |&(name, value): &(&str, u8)| EnumMember { name: name.into(), value: vec![value] };
-            let base = Box::new(Datatype::integer(false, 1));
+            let base = Box::new(Datatype::unsigned(1));
             Class::Enumeration { base, members: members.iter().map(member).collect() }
         };
         both_ways(&VERSION_3, 3, 1, class(&[("sun", 0), ("rain", 7)]));

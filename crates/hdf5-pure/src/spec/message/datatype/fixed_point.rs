@@ -24,7 +24,7 @@ use super::{Class, Head, bits_fit, order};
 /// use hdf5_pure::Datatype;
 /// use hdf5_pure::structure::Class;
 ///
-/// let twelve_bits = Datatype::integer(false, 2).with_precision(12, 0)?;
+/// let twelve_bits = Datatype::unsigned(2).with_precision(12, 0)?;
 /// assert!(matches!(twelve_bits.class, Class::FixedPoint(counts) if counts.precision == 12 && !counts.signed));
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```

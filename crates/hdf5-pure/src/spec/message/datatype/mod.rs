@@ -72,7 +72,7 @@ pub struct Datatype {
 /// use hdf5_pure::Datatype;
 /// use hdf5_pure::structure::Class;
 ///
-/// let particle = Datatype::compound([("mass", Datatype::float64()), ("charge", Datatype::integer(true, 1))]);
+/// let particle = Datatype::compound([("mass", Datatype::float64()), ("charge", Datatype::signed(1))]);
 /// if let Class::Compound(members) = &particle.class {
 ///     let names: Vec<String> = members.iter().map(|member| member.name.to_string()).collect();
 ///     assert_eq!(names, ["mass", "charge"]);
@@ -317,7 +317,7 @@ mod tests {
             0, 0, // bit offset
             32, 0, // bit precision
         ];
-        let Datatype { version, size, class } = Datatype::integer(true, 4);
+        let Datatype { version, size, class } = Datatype::signed(4);
         both_ways(&bytes, version, size, class);
     }
 
@@ -371,7 +371,8 @@ mod tests {
     fn any_datatype() -> impl Strategy<Value = Datatype> {
         let plain = |class: Class, size| Datatype { version: 1, size, class };
         let leaf = prop_oneof![
-            (any::<bool>(), 0u32..4).prop_map(|(signed, width)| Datatype::integer(signed, 1 << width)),
+            (0u32..4).prop_map(|width| Datatype::signed(1 << width)),
+            (0u32..4).prop_map(|width| Datatype::unsigned(1 << width)),
             Just(Datatype::float64().big_endian()),
             Just(Datatype::string()),
             (1u32..40).prop_map(Datatype::fixed_string),

@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn sequences_and_strings() {
-        let sequence = VariableLength::Sequence(Box::new(Datatype::integer(true, 2)));
+        let sequence = VariableLength::Sequence(Box::new(Datatype::signed(2)));
         both_ways(&SEQUENCE, 1, 16, Class::VariableLength(sequence));
         let text = VariableLength::String { padding: Padding::NullTerminated, charset: CharacterSet::Utf8 };
         both_ways(&TEXT, 1, 16, Class::VariableLength(text));
