@@ -27,6 +27,7 @@ const UNSAFE: &[&str] = &[
     "crates/sciformats-core/src/number/vectors.rs",
     "crates/sciformats-core/src/storage/access.rs",
     "crates/sciformats-core/src/storage/mmap.rs",
+    "crates/sciformats-filters/src/vbz/vectors.rs",
     "crates/sciformats-web/src/abi.rs",
 ];
 

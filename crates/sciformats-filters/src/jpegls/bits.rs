@@ -4,7 +4,7 @@ use sciformats_core::Fault;
 
 use crate::filter::{rule, truncated};
 
-/// Bits of coded samples.
+/// Bits of coded samples. What fails gives zeros.
 pub(super) struct Bits<'a> {
     bytes: &'a [u8],
     /// The next byte.
@@ -13,6 +13,7 @@ pub(super) struct Bits<'a> {
     held: u64,
     count: u32,
     after_ff: bool,
+    fault: Option<Fault>,
 }
 
 /// Returns whether one of several bytes is FF.
@@ -23,11 +24,11 @@ const fn has_ff(word: u64) -> bool {
 
 impl<'a> Bits<'a> {
     pub(super) const fn of(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, held: 0, count: 0, after_ff: false }
+        Self { bytes, at: 0, held: 0, count: 0, after_ff: false, fault: None }
     }
 
     /// Takes bytes until at least 56 bits are counted, or no byte is left before the end or a marker.
-    #[inline]
+    #[inline(always)]
     fn fill(&mut self) {
         let next = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>);
         if let Some(word) = next.map(|eight| u64::from_be_bytes(*eight))
@@ -44,6 +45,7 @@ impl<'a> Bits<'a> {
     }
 
     #[cold]
+    #[inline(never)]
     fn fill_slowly(&mut self) {
         while self.count < 56 {
             let Some(&byte) = self.bytes.get(self.at) else { return };
@@ -61,40 +63,74 @@ impl<'a> Bits<'a> {
 
     /// Returns the next `count` bits, at most 32.
     #[inline]
-    pub(super) fn take(&mut self, count: u32) -> Result<u32, Fault> {
+    pub(super) fn take(&mut self, count: u32) -> u32 {
         if self.count < count {
             self.fill();
             if self.count < count {
-                return Err(truncated("coded samples"));
+                self.fail(truncated("coded samples"));
+                return 0;
             }
         }
         // Two shifts, because 64 places are too many for one.
         let taken = self.held >> 32 >> (32 - count);
         self.held <<= count;
         self.count -= count;
-        Ok(u32::try_from(taken).unwrap_or_default())
+        u32::try_from(taken).unwrap_or_default()
+    }
+
+    /// Returns a number of `k` low bits, at most 16, after zeros and a one. After `most` zeros, fewer than 56, it has `bits` bits.
+    #[inline(always)]
+    pub(super) fn golomb(&mut self, k: u32, most: u32, bits: u32) -> u32 {
+        // This is done each time, because when it is necessary cannot be predicted.
+        self.fill();
+        let zeros = (self.held | 1).leading_zeros();
+        if zeros < most && zeros + k < self.count {
+            // The one is the highest bit, and stays above the low bits.
+            let rest = self.held << zeros;
+            self.held = rest << 1 << k;
+            self.count -= zeros + k + 1;
+            return ((rest >> (63 - k)) as u32).wrapping_add(zeros.wrapping_sub(1) << k);
+        }
+        self.golomb_slowly(k, most, bits)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn golomb_slowly(&mut self, k: u32, most: u32, bits: u32) -> u32 {
+        match self.zeros(most) {
+            zeros if zeros < most => zeros << k | self.take(k),
+            _ => self.take(bits) + 1,
+        }
     }
 
     /// Counts zeros up to a one, of which there may be `most`, which is less than 56.
-    #[inline]
-    pub(super) fn zeros(&mut self, most: u32) -> Result<u32, Fault> {
-        let mut zeros = self.held.leading_zeros();
-        if zeros >= self.count {
-            self.fill();
-            zeros = self.held.leading_zeros();
-        }
+    fn zeros(&mut self, most: u32) -> u32 {
+        let zeros = self.held.leading_zeros();
         if zeros > most {
-            return Err(match self.count > most {
+            self.fail(match self.count > most {
                 true => rule("coded samples", "have a code that is too long"),
                 false => truncated("coded samples"),
             });
+            return 0;
         }
         if zeros >= self.count {
-            return Err(truncated("coded samples"));
+            self.fail(truncated("coded samples"));
+            return 0;
         }
         self.held <<= zeros + 1;
         self.count -= zeros + 1;
-        Ok(zeros)
+        zeros
+    }
+
+    /// Keeps a fault, if there is none yet.
+    #[cold]
+    pub(super) fn fail(&mut self, fault: Fault) {
+        self.fault.get_or_insert(fault);
+    }
+
+    /// Returns the first fault.
+    pub(super) fn check(&mut self) -> Result<(), Fault> {
+        self.fault.take().map_or(Ok(()), Err)
     }
 
     /// Returns the place after the last byte of which a bit was needed. If that one is FF, another one of seven bits follows.
@@ -116,7 +152,6 @@ impl<'a> Bits<'a> {
 }
 
 /// The bits that are written.
-#[derive(Default)]
 pub(super) struct Out {
     bytes: Vec<u8>,
     /// The bits that are not among the bytes yet, which are the lowest `count`.
@@ -125,7 +160,25 @@ pub(super) struct Out {
 }
 
 impl Out {
-    pub(super) fn zeros(&mut self, mut count: u32) {
+    /// Returns the writer of bits that follow whole bytes, of which the last one is not FF.
+    pub(super) const fn after(bytes: Vec<u8>) -> Self {
+        Self { bytes, held: 0, count: 0 }
+    }
+
+    /// Appends a long code: of `k` low bits after zeros and a one, or of `bits` bits after `most` zeros.
+    #[cold]
+    pub(super) fn long(&mut self, value: u32, k: u32, most: u32, bits: u32) {
+        let high = value >> k;
+        self.zeros(high.min(most));
+        self.put(1, 1);
+        if high >= most {
+            self.put(value.wrapping_sub(1), bits);
+        } else {
+            self.put(value, k);
+        }
+    }
+
+    fn zeros(&mut self, mut count: u32) {
         while count > 32 {
             self.put(0, 32);
             count -= 32;

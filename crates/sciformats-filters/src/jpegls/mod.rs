@@ -91,7 +91,7 @@ fn decoded(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
                 }
                 let bytes = if found.precision > 8 { 2 } else { 1 };
                 let samples = u64::from(found.lines) * u64::from(found.columns) * u64::from(found.components);
-                within("samples", samples * bytes, max)?;
+                out.reserve_exact(within("samples", samples * bytes, max)?);
                 size = Some(found);
             }
             (0xf8, _) => match content.first() {
@@ -169,9 +169,13 @@ fn join(lines: &[&[i32]], wide: bool, out: &mut Vec<u8>) {
     let size = if wide { 2 } else { 1 };
     out.resize(bound::sum(start, bound::product(bound::product(len, lines.len()), size)), 0);
     let place = out.get_mut(start..).unwrap_or_default();
-    if let ([line], true) = (lines, wide) {
-        let words = place.as_chunks_mut::<2>().0;
-        words.iter_mut().zip(*line).for_each(|(word, sample)| *word = low(*sample));
+    if let [line] = lines {
+        if wide {
+            let words = place.as_chunks_mut::<2>().0;
+            words.iter_mut().zip(*line).for_each(|(word, sample)| *word = low(*sample));
+        } else {
+            place.iter_mut().zip(*line).for_each(|(byte, sample)| [*byte, _] = low(*sample));
+        }
         return;
     }
     for (component, line) in lines.iter().enumerate() {
@@ -188,23 +192,27 @@ const fn low(sample: i32) -> [u8; 2] {
     [low, high]
 }
 
-/// Encodes samples of one component without loss.
-fn encoded(samples: &[i32], precision: u8, (lines, columns): (u16, u16)) -> Result<Vec<u8>, Fault> {
-    let preset = Preset::of((1 << precision) - 1, 0, [0; 4]);
-    let mut scan = Scan::new(Out::default(), preset, 0);
-    let width = usize::from(columns);
-    let (mut line, mut before) = (vec![0; width + 2], vec![0; width + 2]);
-    for row in samples.chunks(width.max(1)) {
-        line.get_mut(1..=width).unwrap_or_default().copy_from_slice(row);
-        scan.line(&mut line, &mut before)?;
-        std::mem::swap(&mut line, &mut before);
-    }
+/// Encodes samples of one component without loss. `fill` is called with each line and the place of its first sample.
+fn encoded(
+    precision: u8,
+    (lines, columns): (u16, u16),
+    mut fill: impl FnMut(&mut [i32], usize),
+) -> Result<Vec<u8>, Fault> {
     let mut out = vec![0xff, 0xd8, 0xff, 0xf7, 0, 11, precision];
     out.extend(lines.to_be_bytes());
     out.extend(columns.to_be_bytes());
     out.extend([1, 1, 0x11, 0]);
     out.extend([0xff, 0xda, 0, 8, 1, 1, 0, 0, 0, 0]);
-    out.extend(scan.coder.finish());
+    let preset = Preset::of((1 << precision) - 1, 0, [0; 4]);
+    let mut scan = Scan::new(Out::after(out), preset, 0);
+    let width = usize::from(columns);
+    let (mut line, mut before) = (vec![0; width + 2], vec![0; width + 2]);
+    for row in 0..usize::from(lines) {
+        fill(line.get_mut(1..=width).unwrap_or_default(), row * width);
+        scan.line(&mut line, &mut before)?;
+        std::mem::swap(&mut line, &mut before);
+    }
+    let mut out = scan.coder.finish();
     out.extend([0xff, 0xd9]);
     Ok(out)
 }
@@ -236,19 +244,26 @@ impl Filter for JpegLs {
         };
         let (lines, columns) = (dimension(LINES)?, dimension(COLUMNS)?);
         let bits = value(values, BITS)?;
-        let samples: Vec<i32> = match bits {
-            8 => input.iter().map(|&byte| byte.into()).collect(),
-            16 => input
-                .chunks_exact(2)
-                .filter_map(|two| two.first_chunk())
-                .map(|two| u16::from_le_bytes(*two).into())
-                .collect(),
+        let bytes = match bits {
+            8 => 1,
+            16 => 2,
             _ => return Err(rule("bits of a sample", "must be 8 or 16")),
         };
-        if samples.len() != usize::from(lines) * usize::from(columns) || samples.is_empty() {
+        let samples = usize::from(lines) * usize::from(columns);
+        if input.len() / bytes != samples || samples == 0 {
             return Err(rule("chunk", "does not have as many samples as lines and columns"));
         }
-        encoded(&samples, u8::try_from(bits).unwrap_or(16), (lines, columns)).map(Some)
+        let precision = u8::try_from(bits).unwrap_or(16);
+        encoded(precision, (lines, columns), |line, at| {
+            let row = input.get(at * bytes..).unwrap_or_default();
+            if bytes == 1 {
+                line.iter_mut().zip(row).for_each(|(to, byte)| *to = (*byte).into());
+            } else {
+                let words = row.as_chunks::<2>().0;
+                line.iter_mut().zip(words).for_each(|(to, word)| *to = u16::from_le_bytes(*word).into());
+            }
+        })
+        .map(Some)
     }
 
     fn configure(&self, _asked: &[u32], chunk: &Chunk<'_>) -> Result<Vec<u32>, Fault> {
@@ -296,6 +311,10 @@ mod tests {
 
     use super::*;
 
+    fn whole(samples: &[i32], precision: u8, size: (u16, u16)) -> Vec<u8> {
+        encoded(precision, size, |line, at| line.copy_from_slice(&samples[at..][..line.len()])).unwrap()
+    }
+
     /// The example of the standard (annex H.3): four lines of four samples.
     #[test]
     fn the_example_of_the_standard() {
@@ -304,7 +323,7 @@ mod tests {
             0xC0, 0x00, 0x00, 0x6C, 0x80, 0x20, 0x8E, 0x01, 0xC0, 0x00, 0x00, 0x57, 0x40, 0x00, 0x00, 0x6E,
             0xE6, 0x00, 0x00, 0x01, 0xBC, 0x18, 0x00, 0x00, 0x05, 0xD8, 0x00, 0x00, 0x91, 0x60,
         ];
-        let bytes = encoded(&samples, 8, (4, 4)).unwrap();
+        let bytes = whole(&samples, 8, (4, 4));
         assert_eq!(bytes[25..bytes.len() - 2], coded);
         let wanted: Vec<u8> = samples.iter().map(|&sample| sample as u8).collect();
         assert_eq!(decoded(&bytes, 16).unwrap(), wanted);
@@ -321,7 +340,7 @@ mod tests {
             let planes: Vec<Vec<i32>> = (1..4).map(|seed| image(seed, 9, bits, 20)).collect();
             let mut stream = Vec::new();
             for (i, plane) in planes.iter().enumerate() {
-                let one = encoded(plane, bits as u8, (4, 5)).unwrap();
+                let one = whole(plane, bits as u8, (4, 5));
                 if i == 0 {
                     stream.extend(&one[..12]);
                     stream[5] = 8 + 3 * 3;
@@ -358,7 +377,7 @@ mod tests {
         fn what_was_encoded_is_decoded(seed: u64, rough in 0u64..4000, wide: bool, lines in 1u16..20, columns in 1u16..70) {
             let bits = if wide { 16 } else { 8 };
             let samples = image(seed, if wide { rough } else { rough / 100 }, bits, usize::from(lines) * usize::from(columns));
-            let bytes = encoded(&samples, bits as u8, (lines, columns)).unwrap();
+            let bytes = whole(&samples, bits as u8, (lines, columns));
             let mut wanted = Vec::new();
             join(&[&samples], wide, &mut wanted);
             prop_assert_eq!(decoded(&bytes, wanted.len()).unwrap(), wanted);
@@ -367,7 +386,7 @@ mod tests {
         #[test]
         fn no_bytes_panic(input: Vec<u8>, seed: u64, at: prop::sample::Index, byte: u8) {
             let _ = decoded(&input, 1000);
-            let mut bytes = encoded(&image(seed, 5, 8, 400), 8, (20, 20)).unwrap();
+            let mut bytes = whole(&image(seed, 5, 8, 400), 8, (20, 20));
             let at = at.index(bytes.len());
             bytes[at] = byte;
             let _ = decoded(&bytes, 4000);

@@ -1,5 +1,7 @@
 //! The coding of the samples of a scan, in both directions: prediction from the neighbours, contexts, and runs.
 
+use std::hint::select_unpredictable;
+
 use sciformats_core::Fault;
 
 use super::bits::{Bits, Out};
@@ -8,8 +10,6 @@ use crate::filter::rule;
 /// The lengths of runs, as powers of two.
 const RUNS: [u32; 32] =
     [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-/// The contexts of regular samples, and two for the end of runs.
-const REGULAR: usize = 365;
 
 /// The parameters of the coding.
 #[derive(Clone, Copy, Debug)]
@@ -39,86 +39,114 @@ impl Preset {
     }
 }
 
-/// Where the coded bits come from or go to.
+/// Where the coded bits come from or go to. What fails gives zeros, and is told by `check`, so that the loop over samples has nothing to
+/// hand on.
 pub(super) trait Coder {
     /// Whether bits are read. The values that are to be coded are ignored then.
     const READS: bool;
 
     /// Codes a number that is not negative with `k` low bits, or with `bits` bits after `most` zeros.
-    fn golomb(&mut self, value: u32, k: u32, most: u32, bits: u32) -> Result<u32, Fault>;
+    fn golomb(&mut self, value: u32, k: u32, most: u32, bits: u32) -> u32;
 
     /// Codes the lowest `count` bits of a value, at most 16.
-    fn bits(&mut self, value: u32, count: u32) -> Result<u32, Fault>;
+    fn bits(&mut self, value: u32, count: u32) -> u32;
+
+    /// Keeps a fault, if there is none yet.
+    fn fail(&mut self, fault: Fault);
+
+    /// Returns the first fault.
+    fn check(&mut self) -> Result<(), Fault>;
 }
 
 impl Coder for Bits<'_> {
     const READS: bool = true;
 
-    #[inline]
-    fn golomb(&mut self, _value: u32, k: u32, most: u32, bits: u32) -> Result<u32, Fault> {
-        match self.zeros(most)? {
-            zeros if zeros < most => Ok(zeros << k | self.take(k)?),
-            _ => Ok(self.take(bits)? + 1),
-        }
+    #[inline(always)]
+    fn golomb(&mut self, _value: u32, k: u32, most: u32, bits: u32) -> u32 {
+        self.golomb(k, most, bits)
     }
 
     #[inline]
-    fn bits(&mut self, _value: u32, count: u32) -> Result<u32, Fault> {
+    fn bits(&mut self, _value: u32, count: u32) -> u32 {
         self.take(count)
+    }
+
+    fn fail(&mut self, fault: Fault) {
+        self.fail(fault);
+    }
+
+    fn check(&mut self) -> Result<(), Fault> {
+        self.check()
     }
 }
 
 impl Coder for Out {
     const READS: bool = false;
 
-    #[inline]
-    fn golomb(&mut self, value: u32, k: u32, most: u32, bits: u32) -> Result<u32, Fault> {
+    #[inline(always)]
+    fn golomb(&mut self, value: u32, k: u32, most: u32, bits: u32) -> u32 {
         let high = value >> k;
-        if high >= most {
-            self.zeros(most);
-            self.put(1, 1);
-            self.put(value.wrapping_sub(1), bits);
-        } else if high + 1 + k <= 32 {
+        if high < most && high + 1 + k <= 32 {
             self.put(1 << k | value & ((1 << k) - 1), high + 1 + k);
         } else {
-            self.zeros(high);
-            self.put(1, 1);
-            self.put(value, k);
+            self.long(value, k, most, bits);
         }
-        Ok(value)
+        value
     }
 
     #[inline]
-    fn bits(&mut self, value: u32, count: u32) -> Result<u32, Fault> {
+    fn bits(&mut self, value: u32, count: u32) -> u32 {
         self.put(value, count);
-        Ok(value)
+        value
+    }
+
+    fn fail(&mut self, _: Fault) {}
+
+    fn check(&mut self) -> Result<(), Fault> {
+        Ok(())
     }
 }
 
+/// What is known about the errors of samples whose neighbours are alike. A context has 16 bytes, and what the next code needs is found when
+/// the context changes, which is before the next sample needs it.
 #[derive(Clone, Copy)]
 struct Context {
-    a: i32,
+    /// The sum of the sizes of errors. It cannot overflow: at most 65,535 errors of at most 65,536 are added.
+    a: u32,
+    /// The sum of errors.
     b: i32,
-    c: i32,
+    /// The correction of the prediction.
+    c: i16,
+    /// The number of errors.
+    n: u16,
+    /// The number of low bits of a code.
+    k: u8,
+    /// 1 if the codes of positive and negative errors change places.
+    turned: u8,
+}
+
+/// What is known about the errors of samples that end runs.
+#[derive(Clone, Copy)]
+struct Ending {
+    a: u32,
     n: i32,
+    /// The number of negative errors.
+    negative: i32,
 }
 
-impl Context {
-    /// Returns the number of low bits of a code for errors whose sum is `size`.
-    #[inline]
-    fn low_bits(&self, size: i32) -> u32 {
-        let (n, size) = (self.n.cast_unsigned(), size.cast_unsigned());
-        // The smallest k for which n << k is at least the size has as many bits as the size, or one more.
-        let k = n.leading_zeros().saturating_sub(size.leading_zeros()).min(16); // a bound: no bits
-        (k + u32::from(u64::from(n) << k < u64::from(size))).min(16)
-    }
+/// Returns the number of low bits of a code for `n` errors whose sum is `size`.
+#[inline(always)]
+fn low_bits(n: i32, size: u32) -> u32 {
+    let n = n.cast_unsigned();
+    // The smallest k for which n << k is at least the size has as many bits as the size, or one more.
+    let k = (n | 1).leading_zeros().saturating_sub((size | 1).leading_zeros()).min(16); // a bound: no bits
+    (k + u32::from(u64::from(n) << k < u64::from(size))).min(16)
 }
 
-/// The classes of the differences of neighbours.
+/// The classes of the differences of neighbours, from the smallest difference that samples can have.
 struct Classes {
-    /// The classes of the differences from `-far` to `far`; beyond, they are those of the ends.
     of: Vec<i8>,
-    far: i32,
+    middle: i32,
 }
 
 impl Classes {
@@ -135,15 +163,24 @@ impl Classes {
             if difference < 0 { -size } else { size }
         };
         // The thresholds of a stream may be in any order.
-        let far = first.max(second).max(third).max(near + 1);
-        Self { of: (-far..=far).map(class).collect(), far }
+        let far = first.max(second).max(third).max(near + 1).min(preset.largest);
+        let mut of = vec![class(i32::MIN + 1); addressable(preset.largest - far)];
+        of.extend((-far..=far).map(class));
+        of.resize(addressable(2 * preset.largest + 1), class(i32::MAX));
+        Self { of, middle: preset.largest }
     }
 
-    #[inline]
+    #[inline(always)]
     fn class(&self, difference: i32) -> i32 {
-        let at = usize::try_from(difference.clamp(-self.far, self.far) + self.far).unwrap_or_default();
+        let at = addressable(difference + self.middle);
         self.of.get(at).copied().unwrap_or_default().into()
     }
+}
+
+/// Returns a number that is not negative as a place; another one becomes one that no table has.
+#[inline(always)]
+fn addressable(number: i32) -> usize {
+    number.cast_unsigned() as usize
 }
 
 /// The state of the coding of one scan.
@@ -155,9 +192,9 @@ pub(super) struct Scan<C> {
     bits: u32,
     limit: u32,
     classes: Classes,
-    contexts: [Context; REGULAR + 2],
-    /// The negative errors at the ends of runs.
-    negative: [i32; 2],
+    /// A power of two, so that each masked place is one of them.
+    contexts: [Context; 512],
+    endings: [Ending; 2],
     pub(super) run: usize,
 }
 
@@ -166,7 +203,8 @@ impl<C: Coder> Scan<C> {
         let range = (preset.largest + 2 * near) / (2 * near + 1) + 1;
         let width = |count: i32| 32 - (count - 1).max(0).leading_zeros();
         let depth = width(preset.largest + 1).max(2);
-        let start = Context { a: ((range + 32) / 64).max(2), b: 0, c: 0, n: 1 };
+        let a = ((range + 32) / 64).max(2).cast_unsigned();
+        let start = Context { a, b: 0, c: 0, n: 1, k: low_bits(1, a) as u8, turned: 0 };
         Self {
             coder,
             preset,
@@ -175,21 +213,21 @@ impl<C: Coder> Scan<C> {
             bits: width(range),
             limit: 2 * (depth + depth.max(8)),
             classes: Classes::new(&preset, near),
-            contexts: [start; REGULAR + 2],
-            negative: [0; 2],
+            contexts: [start; 512],
+            endings: [Ending { a, n: 1, negative: 0 }; 2],
             run: 0,
         }
     }
 
     /// Codes a number that is not negative with `k` low bits.
-    #[inline]
-    fn golomb(&mut self, value: u32, k: u32, limit: u32) -> Result<u32, Fault> {
+    #[inline(always)]
+    fn golomb(&mut self, value: u32, k: u32, limit: u32) -> u32 {
         let most = limit.saturating_sub(self.bits + 1); // a bound: the shortest code
         self.coder.golomb(value, k, most, self.bits)
     }
 
     /// Returns the quantized error of a sample, within the range.
-    #[inline]
+    #[inline(always)]
     fn error(&self, difference: i32) -> i32 {
         let step = 2 * self.near + 1;
         let quantized = match difference {
@@ -197,12 +235,36 @@ impl<C: Coder> Scan<C> {
             difference if difference > 0 => (difference + self.near) / step,
             difference => -((self.near - difference) / step),
         };
-        let low = if quantized < 0 { quantized + self.range } else { quantized };
-        if low >= (self.range + 1) / 2 { low - self.range } else { low }
+        // Nearly all errors are within the range, and a branch that is not taken costs less than a choice.
+        if (quantized + self.range / 2).cast_unsigned() < self.range.cast_unsigned() {
+            quantized
+        } else {
+            self.far_error(quantized)
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn far_error(&self, quantized: i32) -> i32 {
+        if quantized < 0 { quantized + self.range } else { quantized - self.range }
+    }
+
+    /// Returns the prediction with the correction of its context.
+    #[inline(always)]
+    fn predicted(&self, predicted: i32, correction: i32) -> i32 {
+        let found = predicted + correction;
+        let is_sample = found.cast_unsigned() <= self.preset.largest.cast_unsigned();
+        if is_sample { found } else { self.end_of_range(found) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_of_range(&self, found: i32) -> i32 {
+        found.clamp(0, self.preset.largest)
     }
 
     /// Returns the sample that an error leads to.
-    #[inline]
+    #[inline(always)]
     fn sample(&self, predicted: i32, error: i32) -> i32 {
         if self.near == 0 {
             // Nearly all samples need no arithmetic but this.
@@ -211,6 +273,12 @@ impl<C: Coder> Scan<C> {
                 return found;
             }
         }
+        self.far_sample(predicted, error)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn far_sample(&self, predicted: i32, error: i32) -> i32 {
         let step = 2 * self.near + 1;
         let found = predicted.saturating_add(error.saturating_mul(step)); // a bound: clamped below
         let found = if found < -self.near {
@@ -223,105 +291,92 @@ impl<C: Coder> Scan<C> {
         found.clamp(0, self.preset.largest)
     }
 
-    /// Codes a sample whose neighbours differ.
-    #[inline]
-    fn regular(&mut self, wanted: i32, [a, b, c, d]: [i32; 4]) -> Result<i32, Fault> {
-        let [first, second, third] = [d - b, b - c, c - a].map(|difference| self.classes.class(difference));
-        let number = 81 * first + 9 * second + third;
+    /// Codes a sample with the number of its neighbours' classes, which is not zero.
+    #[inline(always)]
+    fn regular(&mut self, wanted: i32, number: i32, [a, b, c]: [i32; 3]) -> i32 {
         // All ones if the sign changes: inverting the bits and adding one does that.
         let sign = number >> 31;
         let turn = |value: i32| (value ^ sign) - sign;
-        let at = usize::try_from(turn(number)).unwrap_or_default();
-        let mut context = self.contexts.get(at).copied().ok_or_else(no_context)?;
+        let at = addressable(turn(number)) & 511;
+        let context = self.contexts[at];
         // The median of three: what follows an edge, or a plane.
         let predicted = (a + b - c).clamp(a.min(b), a.max(b));
-        let predicted = (predicted + turn(context.c)).clamp(0, self.preset.largest);
-        let k = context.low_bits(context.a);
-        let special = self.near == 0 && k == 0 && 2 * context.b <= -context.n;
-        let turned = i32::from(special);
+        let predicted = self.predicted(predicted, turn(context.c.into()));
+        let (k, turned) = (context.k.into(), i32::from(context.turned));
         let error = if C::READS {
-            let coded = self.golomb(0, k, self.limit)?;
-            let coded = i32::try_from(coded).map_err(|_| too_large())? ^ turned;
-            let error = (coded >> 1) ^ -(coded & 1);
-            if error.abs() > self.range {
-                return Err(too_large());
-            }
-            error
+            let coded = self.golomb(0, k, self.limit).cast_signed() ^ turned;
+            (coded >> 1) ^ -(coded & 1)
         } else {
             let error = self.error(turn(wanted - predicted));
             let mapped = ((error << 1) ^ (error >> 31)) ^ turned;
-            self.golomb(mapped.cast_unsigned(), k, self.limit)?;
+            self.golomb(mapped.cast_unsigned(), k, self.limit);
             error
         };
-        context.b += if self.near == 0 { error } else { error * (2 * self.near + 1) };
-        context.a += error.abs();
-        if context.n == self.preset.reset {
-            context.a >>= 1;
-            context.b = if context.b >= 0 { context.b >> 1 } else { -((1 - context.b) >> 1) };
-            context.n >>= 1;
+        if C::READS && error.abs() > self.range {
+            self.coder.fail(too_large());
+            return 0;
         }
-        context.n += 1;
-        if context.b <= -context.n {
-            context.b = (context.b + context.n).max(1 - context.n);
-            context.c = (context.c - 1).max(-128);
-        } else if context.b > 0 {
-            context.b = (context.b - context.n).min(0);
-            context.c = (context.c + 1).min(127);
+        self.contexts[at] = self.changed(context, error);
+        if !C::READS && self.near == 0 {
+            // This is the same number, on which the next sample need not wait.
+            return wanted;
         }
-        if let Some(kept) = self.contexts.get_mut(at) {
-            *kept = context;
-        }
-        Ok(self.sample(predicted, turn(error)))
+        self.sample(predicted, turn(error))
+    }
+
+    /// Returns a context after one more error.
+    #[inline(always)]
+    fn changed(&self, context: Context, error: i32) -> Context {
+        let step = if self.near == 0 { error } else { error * (2 * self.near + 1) };
+        let before = i32::from(context.n);
+        let halves = u32::from(before == self.preset.reset);
+        let a = (context.a + error.unsigned_abs()) >> halves;
+        let b = (context.b + step) >> halves;
+        let n = (before >> halves) + 1;
+        // Whether an error is too low or too high is as good as random, so that a branch would often be taken in vain.
+        let (is_low, is_high) = (b + n <= 0, b > 0);
+        let kept = select_unpredictable(is_high, (b - n).min(0), b);
+        let b = select_unpredictable(is_low, (b + n).max(1 - n), kept);
+        let c = (i32::from(context.c) + i32::from(is_high) - i32::from(is_low)).clamp(-128, 127);
+        let k = low_bits(n, a);
+        let turned = self.near == 0 && k == 0 && 2 * b <= -n;
+        Context { a, b, c: c as i16, n: n as u16, k: k as u8, turned: turned.into() }
     }
 
     /// Codes the sample that ends a run.
-    fn ending(&mut self, wanted: i32, a: i32, b: i32) -> Result<i32, Fault> {
+    fn ending(&mut self, wanted: i32, a: i32, b: i32) -> i32 {
         let alike = (a - b).abs() <= self.near;
         let kind = i32::from(alike);
-        let which = usize::from(alike);
-        let mut context = self.contexts.get(REGULAR + which).copied().ok_or_else(no_context)?;
-        let negative = self.negative.get(which).copied().unwrap_or(0);
+        let [other, same] = self.endings;
+        let Ending { a: sum, n, negative } = if alike { same } else { other };
         let (predicted, sign) = if alike { (a, 1) } else { (b, if a > b { -1 } else { 1 }) };
-        let size = if alike { context.a + (context.n >> 1) } else { context.a };
-        let k = context.low_bits(size);
+        let k = low_bits(n, if alike { sum + (n.cast_unsigned() >> 1) } else { sum });
         let mut error = self.error(sign * (wanted - predicted));
-        let map = if k == 0 && error > 0 {
-            2 * negative < context.n
-        } else {
-            error < 0 && (2 * negative >= context.n || k != 0)
-        };
+        let map =
+            if k == 0 && error > 0 { 2 * negative < n } else { error < 0 && (2 * negative >= n || k != 0) };
         let mapped = 2 * error.abs() - kind - i32::from(map);
         let run = RUNS.get(self.run).copied().unwrap_or(15);
-        let coded = self.golomb(u32::try_from(mapped).unwrap_or_default(), k, self.limit - run - 1)?;
-        let coded = i32::try_from(coded).map_err(|_| too_large())?;
+        let coded = self.golomb(u32::try_from(mapped).unwrap_or_default(), k, self.limit - run - 1);
+        let coded = coded.cast_signed();
         if C::READS {
             let sum = coded + kind;
             let map = sum & 1;
             let size = (sum + map) / 2;
-            let is_negative = (k != 0 || 2 * negative >= context.n) == (map == 1);
+            let is_negative = (k != 0 || 2 * negative >= n) == (map == 1);
             error = if is_negative { -size } else { size };
             if size > self.range {
-                return Err(too_large());
+                self.coder.fail(too_large());
+                return 0;
             }
         }
-        if error < 0
-            && let Some(count) = self.negative.get_mut(which)
-        {
-            *count += 1;
-        }
-        context.a += (coded + 1 - kind) >> 1;
-        if context.n == self.preset.reset {
-            context.a >>= 1;
-            context.n >>= 1;
-            if let Some(count) = self.negative.get_mut(which) {
-                *count >>= 1;
-            }
-        }
-        context.n += 1;
-        if let Some(kept) = self.contexts.get_mut(REGULAR + which) {
-            *kept = context;
-        }
-        Ok(self.sample(predicted, sign * error))
+        let halves = u32::from(n == self.preset.reset);
+        let changed = Ending {
+            a: (sum + ((coded + 1 - kind).cast_unsigned() >> 1)) >> halves,
+            n: (n >> halves) + 1,
+            negative: (negative + i32::from(error < 0)) >> halves,
+        };
+        self.endings = if alike { [other, changed] } else { [changed, same] };
+        self.sample(predicted, sign * error)
     }
 
     /// Codes the length of a run, of which `left` samples are possible. While reading, `len` is ignored.
@@ -331,22 +386,22 @@ impl<C: Coder> Scan<C> {
             let run = RUNS.get(self.run).copied().unwrap_or(15);
             let step = 1usize << run;
             let goes_on = if C::READS {
-                self.coder.bits(0, 1)? == 1
+                self.coder.bits(0, 1) == 1
             } else {
                 // A run that reaches the end of the line needs no length.
                 let goes_on = len - done >= step || len == left && len > done;
                 if goes_on || len < left {
-                    self.coder.bits(u32::from(goes_on), 1)?;
+                    self.coder.bits(u32::from(goes_on), 1);
                 }
                 goes_on
             };
             if !goes_on {
                 if C::READS {
-                    done += self.coder.bits(0, run)? as usize;
+                    done += self.coder.bits(0, run) as usize;
                 } else {
                     let rest = u32::try_from(len - done).unwrap_or_default();
                     if len < left {
-                        self.coder.bits(rest, run)?;
+                        self.coder.bits(rest, run);
                     }
                     done = len;
                 }
@@ -382,20 +437,19 @@ impl<C: Coder> Scan<C> {
             *first = a;
         }
         let (mut c, mut b) = (sample(before, 0), a);
+        let mut second = 9 * self.classes.class(b - c);
         let mut at = 1;
         while at <= width {
             let d = sample(before, at + 1);
-            let flat = if self.near == 0 {
-                a == c && b == c && b == d
-            } else {
-                [d - b, b - c, c - a].iter().all(|difference| difference.abs() <= self.near)
-            };
-            if !flat {
-                a = self.regular(sample(line, at), [a, b, c, d])?;
+            let first = 9 * self.classes.class(d - b);
+            let number = 9 * first + second + self.classes.class(c - a);
+            if number != 0 {
+                a = self.regular(sample(line, at), number, [a, b, c]);
                 if let Some(place) = line.get_mut(at) {
                     *place = a;
                 }
-                (c, b) = (b, d);
+                // The next sample has the same difference one place further to the left.
+                (c, b, second) = (b, d, first);
                 at += 1;
                 continue;
             }
@@ -410,7 +464,7 @@ impl<C: Coder> Scan<C> {
             line.get_mut(at..at + len).unwrap_or_default().fill(a);
             at += len;
             if len < left {
-                a = self.ending(sample(line, at), a, sample(before, at))?;
+                a = self.ending(sample(line, at), a, sample(before, at));
                 if let Some(place) = line.get_mut(at) {
                     *place = a;
                 }
@@ -418,16 +472,12 @@ impl<C: Coder> Scan<C> {
                 at += 1;
             }
             (c, b) = (sample(before, at - 1), sample(before, at));
+            second = 9 * self.classes.class(b - c);
         }
-        Ok(())
+        self.coder.check()
     }
 }
 
 fn too_large() -> Fault {
     rule("coded samples", "have an error that is too large")
-}
-
-/// The fault of classes that no difference has.
-fn no_context() -> Fault {
-    rule("coded samples", "have no context")
 }
