@@ -195,18 +195,19 @@ def salvage(program, damaged, saved):
 
 
 def check(program, original, damaged, saved):
-    """Returns the number of pieces that are in the damaged file, of saved ones, and the false claims."""
+    """Returns the number of pieces that are in the damaged file, of those that were saved, and of those that are right and listed as
+    missing, the false claims, and whether the program failed."""
     if os.path.exists(saved):
         os.remove(saved)
     before, after = open(original, "rb").read(), open(damaged, "rb").read()
     run = salvage(program, damaged, saved)
     if open(damaged, "rb").read() != after:
-        return 0, 0, [("whole", damaged, "the damaged file was changed")], 0, 0, None
+        return 0, 0, 0, [("whole", damaged, "the damaged file was changed")], 0
     report = None
     if run.returncode in (0, 1) and run.stdout.strip():
         report = json.loads(run.stdout)
     failed = report is None
-    there = good = total = 0
+    there = good = doubted = 0
     wrong = []
     with h5py.File(original) as o:
         by_address, by_path = {}, {}
@@ -232,7 +233,6 @@ def check(program, original, damaged, saved):
                 elif any(k not in ds.attrs or not same(ds.attrs[k], ref.attrs[k]) for k in ref.attrs if k not in ("CLASS", "REFERENCE_LIST", "DIMENSION_LIST", "NAME")):
                     wrong.append((obj["state"], name, "attributes"))
             for sel, offset, size in pieces(ref):
-                total += 1
                 intact = after[offset:offset + size] == before[offset:offset + size]
                 there += intact
                 if ds is None or ds.shape != ref.shape:
@@ -243,13 +243,14 @@ def check(program, original, damaged, saved):
                     equal = False
                 listed = overlaps(sel, ref.shape, obj["missing"])
                 # What is listed as missing is not saved, whether or not it is right.
-                if equal and intact and not listed:
-                    good += 1
+                if equal and intact:
+                    good += not listed
+                    doubted += listed
                 if not equal and not listed and obj["state"] == "partial":
                     wrong.append(("partial, unchecked" if obj["unchecked"] else "partial", name, str(sel)))
         if out is not None:
             out.close()
-    return there, good, wrong, failed, total, report
+    return there, good, doubted, wrong, failed
 
 
 def damage(kind, data, rng):
@@ -590,7 +591,7 @@ def check_other(program, label, original, damaged, saved, chunks, stored):
     found = {}
     if os.path.exists(saved):
         found = read_apart(label, saved, chunks)
-    there = good = 0
+    there = good = doubted = 0
     wrong = []
     for name, data in chunks.items():
         path = {"ASDF": f"/{name}", "GSD": f"/frames/{name}"}.get(label, "/")
@@ -606,11 +607,12 @@ def check_other(program, label, original, damaged, saved, chunks, stored):
             equal = have is not None and have.shape == data.shape and np.array_equal(have[at[0]:at[0] + len(part)] if at else have, part)
             listed = obj is not None and overlaps((slice(at[0], at[0] + len(part)),) if at else (slice(0, len(data)),), (*data.shape, 1), obj["missing"])
             good += bool(equal and intact and not listed)
+            doubted += bool(equal and intact and listed)
             if have is not None and obj is not None and not equal and not listed and obj["state"] in ("whole", "unchecked", "partial"):
                 state = "partial, unchecked" if obj["state"] == "partial" and obj["unchecked"] else obj["state"]
                 wrong.append((state, name, str(at)))
     # Nothing left to write is no failure.
-    return there, good, wrong, report is None and "no structure" not in run.stderr and "not all there" not in run.stderr
+    return there, good, doubted, wrong, report is None and "no structure" not in run.stderr and "not all there" not in run.stderr
 
 
 def others(program, folder, count):
@@ -629,16 +631,17 @@ def others(program, folder, count):
         else:
             stored = {(name, at): stored_in(label, before, name, part) for name, at, part in parts}
         for kind in KINDS[1:]:
-            row = dict(writer=label, damage=kind, files=0, there=0, saved=0, h5py=None, h5clear=None, h5dump=None, failed=0, wrong=[])
+            row = dict(writer=label, damage=kind, files=0, there=0, saved=0, doubted=0, h5py=None, h5clear=None, h5dump=None, failed=0, wrong=[])
             for i in range(count):
                 rng = random.Random(f"{SEED} {label} {kind} {i}")
                 damaged = f"{folder}/damaged-other.{extension}"
                 open(damaged, "wb").write(damage(kind, before, rng))
                 saved = f"{folder}/saved-other.{extension}"
-                there, good, wrong, failed = check_other(program, label, original, damaged, saved, chunks, stored)
+                there, good, doubted, wrong, failed = check_other(program, label, original, damaged, saved, chunks, stored)
                 row["files"] += 1
                 row["there"] += there
                 row["saved"] += good
+                row["doubted"] += doubted
                 row["failed"] += failed
                 row["wrong"] += wrong
                 if failed or good < 0.8 * there or any(claim[0] in ("whole", "partial") for claim in wrong):
@@ -677,7 +680,7 @@ def run(program, folder, output, count, kills, minutes):
     rows = []
     for label, paths in samples.items():
         for kind in KINDS:
-            row = dict(writer=label, damage=kind, files=0, there=0, saved=0, h5py=0, h5clear=0, h5dump=0, failed=0, wrong=[])
+            row = dict(writer=label, damage=kind, files=0, there=0, saved=0, doubted=0, h5py=0, h5clear=0, h5dump=0, failed=0, wrong=[])
             share_began = time.monotonic()
             for i in range(count):
                 if i > 0 and late():
@@ -688,10 +691,11 @@ def run(program, folder, output, count, kills, minutes):
                 data = damage(kind, open(original, "rb").read(), rng)
                 damaged = f"{folder}/damaged.h5"
                 open(damaged, "wb").write(data)
-                there, good, wrong, failed, total, _ = check(program, original, damaged, f"{folder}/saved.h5")
+                there, good, doubted, wrong, failed = check(program, original, damaged, f"{folder}/saved.h5")
                 row["files"] += 1
                 row["there"] += there
                 row["saved"] += good
+                row["doubted"] += doubted
                 row["failed"] += failed
                 row["wrong"] += wrong
                 if failed or wrong or good < 0.8 * there:
@@ -708,7 +712,7 @@ def run(program, folder, output, count, kills, minutes):
             done += 1
             print(json.dumps(row), flush=True)
     for kind in ("earliest", "latest", "tables", "netcdf"):
-        row = dict(writer=kind, damage="killed", files=0, there=0, saved=0, h5py=0, h5clear=0, h5dump=0, failed=0, wrong=[])
+        row = dict(writer=kind, damage="killed", files=0, there=0, saved=0, doubted=0, h5py=0, h5clear=0, h5dump=0, failed=0, wrong=[])
         share_began = time.monotonic()
         for i in range(kills):
             if i > 0 and late():

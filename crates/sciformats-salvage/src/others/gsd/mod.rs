@@ -274,7 +274,8 @@ fn first_names(
     Ok(Vec::new())
 }
 
-/// Returns the places of chunks that share bytes with others.
+/// Returns the places of chunks that share bytes with others. If a chunk alone shares bytes with at least two that share none with
+/// each other, its entry is the wrong one, and the others are not doubted.
 fn overlapping(entries: &[FoundEntry]) -> BTreeSet<u64> {
     let mut places: Vec<(u64, u64)> = entries
         .iter()
@@ -282,17 +283,44 @@ fn overlapping(entries: &[FoundEntry]) -> BTreeSet<u64> {
         .filter(|(start, end)| end > start)
         .collect();
     places.sort_unstable();
+    let mut reach = 0;
+    // Chunks that are connected by shared bytes, directly or by others.
+    let connected = places.chunk_by(|before, next| {
+        reach = before.1.max(reach);
+        next.0 < reach
+    });
     let mut found = BTreeSet::new();
-    let mut last: Option<(u64, u64)> = None;
-    for (start, end) in places {
-        if let Some((before, reach)) = last.filter(|(_, reach)| *reach > start) {
-            found.extend([before, start]);
-            last = Some((before, reach.max(end)));
-        } else {
-            last = Some((start, end));
+    for group in connected.filter(|group| group.len() > 1) {
+        match cause(group) {
+            Some(place) => found.extend([place]),
+            None => found.extend(group.iter().map(|&(start, _)| start)),
         }
     }
     found
+}
+
+/// Returns the place of the only chunk of a connected group without which no two chunks share bytes, if there is one.
+fn cause(group: &[(u64, u64)]) -> Option<u64> {
+    let clash = |pair: &&[(u64, u64)]| matches!(pair, [before, next] if before.1 > next.0);
+    if group.len() < 3 {
+        return None;
+    }
+    // It is one of each two that share bytes.
+    let [first, second] = group.windows(2).find(clash)? else { return None };
+    [first, second].into_iter().find_map(|&out| {
+        let mut skipped = false;
+        let rest: Vec<_> = group
+            .iter()
+            .copied()
+            .filter(|&place| {
+                skipped || {
+                    skipped = place == out;
+                    !skipped
+                }
+            })
+            .collect();
+        rest.windows(2).find(clash).is_none().then_some(out.0)
+    })
 }
 
 fn options(header: Option<&Header>) -> CreateOptions {
@@ -379,12 +407,21 @@ mod tests {
 
     use super::*;
 
+    fn at(location: u64, n: u64) -> FoundEntry {
+        FoundEntry { frame: 0, n, m: 1, location, id: 0, element: ElementType::U8 }
+    }
+
     #[test]
     fn chunks_that_share_bytes_are_found() {
-        let at = |location, n| FoundEntry { frame: 0, n, m: 1, location, id: 0, element: ElementType::U8 };
-        assert_eq!(
-            overlapping(&[at(300, 10), at(310, 5), at(312, 9), at(400, 1)]),
-            BTreeSet::from([310, 312])
-        );
+        let found = overlapping(&[at(300, 10), at(310, 5), at(312, 9), at(400, 1)]);
+        assert_eq!(found, BTreeSet::from([310, 312]), "either of two may be wrong");
+        let found = overlapping(&[at(300, 10), at(305, 900), at(310, 5), at(400, 1), at(1205, 3)]);
+        assert_eq!(found, BTreeSet::from([305]), "one that is too long");
+        let found = overlapping(&[at(300, 100), at(399, 2), at(400, 50), at(450, 1)]);
+        assert_eq!(found, BTreeSet::from([399]), "one at a wrong place");
+        let found = overlapping(&[at(300, 10), at(309, 10), at(318, 10), at(327, 10)]);
+        assert_eq!(found.len(), 4, "more than one must be wrong");
+        let found = overlapping(&[at(300, 10), at(300, 10), at(300, 10)]);
+        assert_eq!(found, BTreeSet::from([300]));
     }
 }
