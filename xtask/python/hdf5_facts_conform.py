@@ -1,8 +1,9 @@
 """What the C library tells about the files that our side writes is what it tells about its own of the same content.
 
 Each file is made again by the library, object by object, with the same bounds: of the properties only those are handed on
-that a program asks for by name. Times are asked for in the files whose name begins with `times`. Whatever the library adds by itself (counts, orders, times, phase changes, how space is
-allocated, how headers look) must then be alike in both files.
+that a program asks for by name. Times are asked for in the files whose name begins with `times`. Whatever the library
+adds by itself (counts, orders, times, phase changes, how space is allocated, how headers look) must then be alike in
+both files.
 
     hdf5_facts_conform.py PROGRAM DIR   where PROGRAM understands `write DIR`
 """

@@ -535,3 +535,22 @@ fn a_cut_file_in_a_folder_is_told_after_the_others_were_listed() {
         assert!(listed.contains("a.h5") && listed.contains("z.h5"), "{listed}");
     }
 }
+
+#[test]
+fn notes_losses_and_advice_fit_the_terminal() {
+    let narrow = Program::in_fixtures().with("COLUMNS", "80");
+    let folder = tempfile::tempdir().unwrap();
+    let new = folder.path().join("new.asdf").display().to_string();
+    let said = narrow.stdout(1, &["convert", "--dry-run", "hdf5/types-latest.h5", &new]);
+    // The names of the files stand on lines of their own.
+    let told = said.lines().filter(|line| line.starts_with("  "));
+    assert!(told.clone().count() > 5 && told.clone().all(|line| line.chars().count() <= 80), "{said}");
+    let note = "truth values are an enumeration in HDF5 and `bool` in other formats  1 time";
+    let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>().join(" ");
+    assert!(words(&said).contains(&words(note)), "{said}");
+    let said = narrow.stdout(1, &["advise", "hdf5/indexes-earliest.h5"]);
+    // The command of the plan is to be copied.
+    let long: Vec<&str> = said.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(long.iter().all(|line| line.starts_with("  sciformats repack ")) && long.len() == 1, "{long:#?}");
+    assert!(words(&said).contains("warning filter /single: its elements take"), "{said}");
+}

@@ -430,7 +430,7 @@ fn what_readers_of_a_store_of_zarr_see_otherwise_is_told() {
     let program = Program::at(folder.path());
     let note = "its dimension 0 is called dim_2, because x has another length or is already used";
     let said = program.stdout(0, &["convert", "a.h5", "a.zarr"]);
-    assert!(said.contains(&format!("  note  /short: {note}")) && said.contains(": 2 arrays"), "{said}");
+    assert!(said.contains(&format!("  note    /short: {note}")) && said.contains(": 2 arrays"), "{said}");
     let said = program.stdout(0, &["convert", "a.h5", "b.zarr", "--json"]);
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!((&said["arrays"], &said["notes"][0]["note"]), (&2.into(), &note.into()));

@@ -10,10 +10,10 @@
 //!
 //! The last sequence ends with its literals.
 
-use crate::lz;
+use crate::{bound, lz};
 
 /// The length of the shortest match.
-const MIN_MATCH: usize = 4;
+pub(crate) const MIN_MATCH: usize = 4;
 
 /// Decodes into the front of `out`. Returns the number of bytes; `None` if the block is damaged or longer than `out`.
 ///
@@ -38,78 +38,54 @@ pub fn decode_front(input: &[u8], out: &mut [u8]) -> Option<usize> {
 #[inline(never)]
 fn run<const FRONT: bool>(input: &[u8], out: &mut [u8]) -> Option<usize> {
     let (mut next, mut at) = (0, 0);
-    loop {
-        (next, at) = short_sequences(input, out, next, at);
+    while next <= input.len() {
+        // Most sequences; what these stop at is decoded or refused here.
+        (next, at) = lz::wide::sequences(input, out, next, at);
         if FRONT && at == out.len() {
-            return Some(at);
-        }
-        let token = usize::from(*input.get(next)?);
-        next += 1;
-        let mut literals = token >> 4;
-        if literals == 15 {
-            literals += more(input, &mut next)?;
-        }
-        if FRONT {
-            literals = literals.min(out.len() - at);
-        }
-        lz::literals(input, next, out, at, literals)?;
-        next += literals;
-        at += literals;
-        if FRONT && at == out.len() {
-            return Some(at);
-        }
-        let Some(distance) = input.get(next..)?.first_chunk::<2>() else {
-            return (next == input.len()).then_some(at);
-        };
-        next += 2;
-        let mut len = (token & 15) + MIN_MATCH;
-        if len == 15 + MIN_MATCH {
-            len += more(input, &mut next)?;
-        }
-        if FRONT {
-            len = len.min(out.len() - at);
-        }
-        lz::repeat(out, at, u16::from_le_bytes(*distance).into(), len)?;
-        at += len;
-    }
-}
-
-/// Decodes sequences that have few literals and are far from both ends, which most are. Returns where it stopped. The caller
-/// continues there, and finds any errors.
-#[inline(always)]
-fn short_sequences(input: &[u8], out: &mut [u8], mut next: usize, mut at: usize) -> (usize, usize) {
-    while let Some(head) = input.get(next..).and_then(<[u8]>::first_chunk::<20>)
-        && let Some(target) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<64>)
-    {
-        let (literals, short) = (usize::from(head[0] >> 4), usize::from(head[0] & 15));
-        if literals == 15 {
             break;
         }
-        target[..16].copy_from_slice(&head[1..17]);
-        let here = at + literals;
-        let distance = usize::from(u16::from_le_bytes([head[1 + literals], head[2 + literals]]));
-        let mut after = next + literals + 3;
-        let mut len = short + MIN_MATCH;
-        if short < 15 && distance >= 8 {
-            // The window contains the match and 18 bytes from here on. Each copy may use what the copy before has written.
-            let Some(from) = here.checked_sub(distance) else { break };
-            let Some(window) = out.get_mut(from..here + 18) else { break };
-            window.copy_within(0..8, distance);
-            window.copy_within(8..16, distance + 8);
-            window.copy_within(16..18, distance + 16);
-        } else {
-            if short == 15 {
-                let Some(extra) = more(input, &mut after) else { break };
-                len += extra;
-            }
-            if lz::repeat(out, here, distance, len).is_none() {
-                break;
-            }
-        }
-        next = after;
-        at = here + len;
+        (next, at) = sequence::<FRONT>(input, out, next, at)?;
     }
-    (next, at)
+    Some(at)
+}
+
+/// Decodes a sequence. Returns the positions after it, of which that in `input` is after the end if the sequence is the last one or, with
+/// `FRONT`, if `out` is full.
+#[inline(always)]
+fn sequence<const FRONT: bool>(
+    input: &[u8],
+    out: &mut [u8],
+    mut next: usize,
+    mut at: usize,
+) -> Option<(usize, usize)> {
+    let token = usize::from(*input.get(next)?);
+    next += 1;
+    let mut literals = token >> 4;
+    if literals == 15 {
+        literals = bound::sum(literals, more(input, &mut next)?);
+    }
+    if FRONT {
+        literals = literals.min(out.len() - at);
+    }
+    lz::literals(input, next, out, at, literals)?;
+    next += literals;
+    at += literals;
+    if FRONT && at == out.len() {
+        return Some((input.len() + 1, at));
+    }
+    let Some(distance) = input.get(next..)?.first_chunk::<2>() else {
+        return (next == input.len()).then_some((input.len() + 1, at));
+    };
+    next += 2;
+    let mut len = (token & 15) + MIN_MATCH;
+    if len == 15 + MIN_MATCH {
+        len = bound::sum(len, more(input, &mut next)?);
+    }
+    if FRONT {
+        len = len.min(out.len() - at);
+    }
+    lz::repeat(out, at, u16::from_le_bytes(*distance).into(), len)?;
+    Some((next, at + len))
 }
 
 /// Returns the part of a length that does not fit the token.
@@ -119,7 +95,7 @@ fn more(input: &[u8], next: &mut usize) -> Option<usize> {
     loop {
         let byte = *input.get(*next)?;
         *next += 1;
-        sum += usize::from(byte);
+        sum = bound::sum(sum, usize::from(byte));
         if byte != 255 {
             return Some(sum);
         }

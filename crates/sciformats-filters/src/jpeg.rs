@@ -9,7 +9,7 @@ use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
 use crate::Filter;
-use crate::filter::{rule, value, within};
+use crate::filter::{rule, truncated, value, within};
 
 /// The filter.
 pub(crate) struct Jpeg;
@@ -35,6 +35,11 @@ impl Filter for Jpeg {
             found => return Err(Fault::new("colours", FaultKind::Undefined { found: found.into() })),
         };
         let len = within("rows and columns", bound::product(bound::product(columns, rows), parts), max)?;
+        // The decoder accepts pictures whose last bytes are missing, and invents their samples.
+        let end = input.iter().rposition(|&byte| byte != 0).and_then(|last| input.get(..=last));
+        if !end.is_some_and(|bytes| bytes.ends_with(&[0xff, 0xd9])) {
+            return Err(truncated("picture"));
+        }
         let options = DecoderOptions::default()
             .set_strict_mode(true)
             .set_max_width(bound::addressable(columns))
@@ -83,6 +88,15 @@ mod tests {
         assert!(Jpeg.decode(&[90, 8, 8, 0], &grey(), 63).is_err());
         assert!(Jpeg.decode(&[90, 4, 16, 0], &grey(), 64).is_err());
         assert!(Jpeg.decode(&[90, 8, 8], &grey(), 64).is_err());
+    }
+
+    #[test]
+    fn pictures_that_end_early() {
+        let whole = grey();
+        for end in 0..whole.len() {
+            assert!(Jpeg.decode(&[90, 8, 8, 0], &whole[..end], 64).is_err(), "{end}");
+        }
+        assert!(Jpeg.decode(&[90, 8, 8, 0], &[&whole[..], &[0; 3]].concat(), 64).is_ok());
     }
 
     proptest! {

@@ -136,6 +136,35 @@ impl Input<'_> {
     }
 }
 
+/// A copy whose instruction has two or three bytes.
+struct Short {
+    len: usize,
+    distance: usize,
+    /// The new bytes after it.
+    next: usize,
+    /// The bytes of the instruction.
+    size: usize,
+}
+
+impl Short {
+    #[inline(always)]
+    fn of(head: &[u8; 8]) -> Option<Self> {
+        let code = usize::from(head[0]);
+        if code >= 64 {
+            let len = if code < 128 { 3 + (code >> 5 & 1) } else { 5 + (code >> 5 & 3) };
+            let distance = (usize::from(head[1]) << 3) + (code >> 2 & 7) + 1;
+            return Some(Self { len, distance, next: code & 3, size: 2 });
+        }
+        let low = usize::from(u16::from_le_bytes([head[1], head[2]]));
+        if code > 32 {
+            return Some(Self { len: (code & 31) + 2, distance: (low >> 2) + 1, next: low & 3, size: 3 });
+        }
+        let distance = 16384 + ((code & 8) << 11) + (low >> 2);
+        let is_copy = code & 0x10 != 0 && code & 7 != 0 && distance != 16384;
+        is_copy.then_some(Self { len: (code & 7) + 2, distance, next: low & 3, size: 3 })
+    }
+}
+
 /// Decodes a stream of at most `max` bytes.
 fn stream_of(bytes: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     let mut input = Input { bytes, at: 0 };
@@ -160,6 +189,19 @@ fn stream_of(bytes: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
         state = state.min(4);
     }
     loop {
+        // Most instructions are copies of few bytes, and are far from the end of the stream.
+        while let Some(head) = bytes.get(input.at..).and_then(<[u8]>::first_chunk::<8>)
+            && let Some(Short { len, distance, next, size }) = Short::of(head)
+        {
+            if !out.reserve(len + next) {
+                return Err(over());
+            }
+            out.repeat(distance, len).ok_or_else(|| rule("distance", "leads before the start"))?;
+            let few = [head[size], head[size + 1], head[size + 2], head[size + 3]];
+            out.few(few, next).ok_or_else(over)?;
+            input.at += size + next;
+            state = next;
+        }
         let code = input.byte()?;
         let (len, distance, next) = match code {
             64.. => {

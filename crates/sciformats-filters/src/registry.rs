@@ -78,7 +78,7 @@ const REFUSED: &[Refused] = &[
     refusal(32028, "sperr", "Python's hdf5plugin"),
     refusal(32029, "terse", "the library of Senik Matinyan and Jan Pieter Abrahams"),
     refusal(32030, "ffmpeg", "the plug-in FFMPEG HDF5"),
-    refusal(32031, "jpeg2000", "the plug-in of the ESRF"),
+    refusal(32031, "jpeg2000", "the plug-in hdf5_jpeg2000"),
     refusal(32033, "htj2k", "Python's hdf5plugin"),
 ];
 

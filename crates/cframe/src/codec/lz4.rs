@@ -227,6 +227,18 @@ impl Sequences<'_> {
     pub(super) fn matched(&mut self, at: usize, distance: usize, len: usize) -> Option<()> {
         let literals = at - self.anchor;
         let extra = len - MIN_MATCH;
+        // Most sequences are short, and are far from both ends.
+        if literals < 15
+            && let Some(bytes) = self.input.get(self.anchor..).and_then(<[u8]>::first_chunk::<16>)
+            && let Some(place) = self.out.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut::<24>)
+        {
+            place[0] = (literals << 4 | extra.min(15)) as u8;
+            place[1..17].copy_from_slice(bytes);
+            place[literals + 1..literals + 3].copy_from_slice(&(distance as u16).to_le_bytes());
+            self.len += literals + 3;
+            self.anchor = at + len;
+            return if extra < 15 { Some(()) } else { self.rest(extra) };
+        }
         if self.len + literals + literals / 255 + extra / 255 + 6 > self.out.len() {
             return None;
         }

@@ -15,14 +15,14 @@ pub(crate) fn decode(mut out: Vec<u8>, input: &[u8], max: usize) -> Result<Vec<u
     if size == 0 && total > 0 {
         return Err(Fault::new("block size", FaultKind::Undefined { found: 0 }));
     }
-    out.clear();
-    while out.len() < total {
-        let len = size.min(total - out.len());
+    // All bytes are overwritten, or there is an error, so that those of an earlier chunk may stay until then.
+    out.resize(total, 0);
+    for part in out.chunks_mut(size.max(1)) {
         let (after, data) = front(rest, block)?;
-        if data.len() == len {
-            out.extend_from_slice(data);
+        if data.len() == part.len() {
+            part.copy_from_slice(data);
         } else {
-            append_block(data, len, &mut out)?;
+            fill(data, part)?;
         }
         rest = after;
     }
@@ -31,18 +31,15 @@ pub(crate) fn decode(mut out: Vec<u8>, input: &[u8], max: usize) -> Result<Vec<u
 
 /// Decodes a block without a frame, which must unfold to exactly `len` bytes, into the memory of `out`.
 pub(crate) fn decode_block(mut out: Vec<u8>, data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
-    out.clear();
-    append_block(data, len, &mut out)?;
+    out.resize(len, 0);
+    fill(data, &mut out)?;
     Ok(out)
 }
 
-/// Appends a block that must unfold to exactly `len` bytes.
-fn append_block(data: &[u8], len: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
-    let start = out.len();
-    out.resize(bound::sum(start, len), 0);
-    let (_, block) = out.split_at_mut(start);
-    match sciformats_core::lz4::decode(data, block) {
-        Some(written) if written == len => Ok(()),
+/// Decodes a block that must unfold to exactly all of `out`.
+fn fill(data: &[u8], out: &mut [u8]) -> Result<(), Fault> {
+    match sciformats_core::lz4::decode(data, out) {
+        Some(written) if written == out.len() => Ok(()),
         Some(_) => Err(super::truncated("block")),
         None => Err(Fault::new("block", FaultKind::Rule("cannot be decoded"))),
     }
@@ -51,15 +48,22 @@ fn append_block(data: &[u8], len: usize, out: &mut Vec<u8>) -> Result<(), Fault>
 /// Encodes in blocks of `block` bytes, or in one block if that is 0.
 pub(crate) fn encode(block: usize, input: &[u8]) -> Result<Vec<u8>, Fault> {
     let block = if block == 0 { 1 << 30 } else { block }.min(input.len()).max(1);
-    let mut out = Vec::with_capacity(input.len());
+    let mut out = Vec::with_capacity(bound::sum(16, lz4_flex::block::get_maximum_output_size(block)));
     out.extend((input.len() as u64).to_be_bytes());
     out.extend(super::length("block size", block)?.to_be_bytes());
     for part in input.chunks(block) {
-        let encoded = encode_block(part);
-        // A compressed size equal to the block size means that the block is stored without compression.
-        let stored = if encoded.len() < part.len() { &encoded } else { part };
-        out.extend(super::length("block", stored.len())?.to_be_bytes());
-        out.extend_from_slice(stored);
+        let start = out.len();
+        let begin = start + 4;
+        out.resize(begin + lz4_flex::block::get_maximum_output_size(part.len()), 0);
+        let made = lz4_flex::block::compress_into(part, out.split_at_mut(begin).1);
+        let len = made.ok().filter(|&len| len < part.len());
+        out.truncate(begin + len.unwrap_or(0));
+        if len.is_none() {
+            // A compressed size equal to the block size means that the block is stored without compression.
+            out.extend_from_slice(part);
+        }
+        let stored = super::length("block", out.len() - begin)?.to_be_bytes();
+        out.get_mut(start..begin).into_iter().for_each(|size| size.copy_from_slice(&stored));
     }
     Ok(out)
 }

@@ -57,34 +57,54 @@ const MAX_LITERALS: usize = 32;
 pub(crate) fn encode(input: &[u8]) -> Vec<u8> {
     // At worst all bytes are literals. Behind them, copies of literals may overwrite some bytes.
     let mut out = Encoded { bytes: vec![0; input.len() + input.len() / MAX_LITERALS + 64], len: 0 };
-    let mut seen = vec![0u32; 1 << HASH_BITS]; // the position plus one
+    // The lower bits of positions, which tell how far back one is. What is farther back is told apart by its bytes.
+    let mut seen = Box::new([0u16; 1 << HASH_BITS]);
+    let low = |at: usize| (at & 0xffff) as u16;
+    // The mask does not change the index, but shows the compiler that it is in range.
+    let slot =
+        |word: u32| (word.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS)) as usize & ((1 << HASH_BITS) - 1);
     let mut literals = 0; // the start of the literals that are not written yet
     let (mut at, mut misses) = (0, 0);
     while let Some(four) = input.get(at..).and_then(<[u8]>::first_chunk::<4>) {
         let word = u32::from_le_bytes(*four) << 8;
-        let hash = word.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS);
-        let slot = seen.get_mut(hash as usize);
-        let here = u32::try_from(at + 1).unwrap_or(0); // a bound: later positions are not recorded
-        let before = slot.map_or(0, |slot| std::mem::replace(slot, here));
-        let found = (before as usize)
-            .checked_sub(1)
-            .filter(|&from| at - from <= MAX_DISTANCE && lz::word(input, from) << 8 == word);
-        let Some(from) = found else {
+        let before = std::mem::replace(&mut seen[slot(word)], low(at));
+        let distance = usize::from(low(at).wrapping_sub(before));
+        let from = at.wrapping_sub(distance);
+        if distance.wrapping_sub(1) >= MAX_DISTANCE || from > at || lz::word(input, from) << 8 != word {
             // Where nothing is found for long, not every position is tried.
             misses += 1;
             at += 1 + (misses >> 6);
             continue;
-        };
+        }
         misses = 0;
-        let len = lz::common(input, from, at, input.len().min(at + MAX_LENGTH));
+        let len = equal(input, from, at);
         out.literals(input, literals, at);
-        out.copy(at - from - 1, len - 2);
+        out.copy(distance - 1, len - 2);
         at += len;
         literals = at;
+        // The last byte of a copy and those that follow are probably repeated, too.
+        seen[slot(lz::word(input, at - 1) << 8)] = low(at - 1);
     }
     out.literals(input, literals, input.len());
     out.bytes.truncate(out.len);
     out.bytes
+}
+
+/// Returns the number of equal bytes, of which there are three or more. Short lengths are found by comparing byte by byte: the processor
+/// often predicts where that ends, and continues there before it has the bytes, which takes a tenth of the time of encoding records less.
+#[inline(always)]
+fn equal(input: &[u8], from: usize, at: usize) -> usize {
+    if let (Some(a), Some(b)) = (
+        input.get(from..).and_then(<[u8]>::first_chunk::<12>),
+        input.get(at..).and_then(<[u8]>::first_chunk::<12>),
+    ) {
+        for len in 3..12 {
+            if a[len] != b[len] {
+                return len;
+            }
+        }
+    }
+    lz::common(input, from, at, input.len().min(at + MAX_LENGTH))
 }
 
 /// A stream that is written into memory for the longest one.
@@ -108,8 +128,14 @@ impl Encoded {
         while from < to {
             let len = MAX_LITERALS.min(to - from);
             self.push(low_byte(len as u64 - 1));
-            let copied = lz::literals(input, from, &mut self.bytes, self.len, len);
-            debug_assert!(copied.is_some(), "there is room for the longest stream");
+            let place = self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut::<MAX_LITERALS>);
+            match (place, input.get(from..).and_then(<[u8]>::first_chunk::<MAX_LITERALS>)) {
+                (Some(place), Some(run)) => *place = *run,
+                _ => {
+                    let copied = lz::literals(input, from, &mut self.bytes, self.len, len);
+                    debug_assert!(copied.is_some(), "there is room for the longest stream");
+                }
+            }
             self.len += len;
             from += len;
         }
@@ -118,11 +144,12 @@ impl Encoded {
     #[inline]
     fn copy(&mut self, distance: usize, len: usize) {
         let byte = |n: usize| low_byte(n as u64);
-        self.push(byte(len.min(7) << 5 | distance >> 8));
-        if len >= 7 {
-            self.push(byte(len - 7));
+        let (first, low) = (byte(len.min(7) << 5 | distance >> 8), byte(distance));
+        let (bytes, count) = if len < 7 { ([first, low, 0], 2) } else { ([first, byte(len - 7), low], 3) };
+        if let Some(place) = self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut) {
+            *place = bytes;
         }
-        self.push(byte(distance));
+        self.len += count;
     }
 }
 

@@ -5,12 +5,6 @@
 
 use super::{Sink, Source};
 
-/// The most bytes of a group of codes, and what is read and written at once.
-const GROUP: usize = 16;
-
-/// The groups that are put together before they are appended.
-const BLOCK: usize = 128;
-
 /// Decodes groups of integers of `N` bytes, and stops at one that needs more bytes than are left, or codes that integers of this size do
 /// not need. Returns `false`, without doing anything, if the processor has no instructions for it.
 pub(super) fn decode<const N: usize>(source: &mut Source<'_>, out: &mut Vec<u8>) -> bool {
@@ -56,7 +50,13 @@ mod avx2 {
         _mm_srai_epi32, _mm_srli_epi16, _mm_srli_epi32, _mm_sub_epi16, _mm_sub_epi32, _mm_xor_si128,
     };
 
-    use super::{BLOCK, GROUP, Sink, Source};
+    use super::{Sink, Source};
+
+    /// The most bytes of a group of codes, and what is read and written at once.
+    const GROUP: usize = 16;
+
+    /// The groups that are put together before they are appended.
+    const BLOCK: usize = 128;
 
     /// For shuffles: no byte.
     const NONE: u8 = 0x80;

@@ -2,8 +2,7 @@
 
 use crate::bound;
 
-/// The number of bytes that are copied at once if there is space for them after the copy.
-const WIDE: usize = 16;
+pub(crate) mod wide;
 
 /// Bytes that are decoded from literals and matches, with room behind them that copies of a fixed size may overwrite.
 ///
@@ -25,7 +24,7 @@ pub struct Output {
 
 impl Output {
     /// The bytes behind the decoded ones.
-    const BEHIND: usize = 4 * WIDE;
+    const BEHIND: usize = wide::BEHIND;
 
     /// Returns an empty output with memory for `expected` bytes, which may become at most `max` bytes long.
     pub fn new(expected: usize, max: usize) -> Self {
@@ -54,6 +53,14 @@ impl Output {
     #[inline(always)]
     pub fn literals(&mut self, input: &[u8], from: usize, len: usize) -> Option<()> {
         literals(input, from, &mut self.bytes, self.at, len)?;
+        self.at += len;
+        Some(())
+    }
+
+    /// Appends the first `len` bytes of `four`, which are at most four and for which there is room; `None` if there is none.
+    #[inline(always)]
+    pub fn few(&mut self, four: [u8; 4], len: usize) -> Option<()> {
+        *self.bytes.get_mut(self.at..)?.first_chunk_mut::<4>()? = four;
         self.at += len;
         Some(())
     }
@@ -88,19 +95,9 @@ impl Output {
 #[inline(always)]
 pub fn literals(input: &[u8], from: usize, out: &mut [u8], at: usize, len: usize) -> Option<()> {
     // Most runs are short, and a few copies of a fixed size are faster than a call.
-    let (source, target) = (input.get(from..)?, out.get_mut(at..)?);
-    if len <= 8 * WIDE && source.len() >= len + 2 * WIDE && target.len() >= len + 2 * WIDE {
-        let mut done = 0;
-        loop {
-            let piece = *source.get(done..)?.first_chunk::<{ 2 * WIDE }>()?;
-            *target.get_mut(done..)?.first_chunk_mut::<{ 2 * WIDE }>()? = piece;
-            done += 2 * WIDE;
-            if done >= len {
-                return Some(());
-            }
-        }
+    if !wide::literals(input, from, out, at, len) {
+        out.get_mut(at..)?.get_mut(..len)?.copy_from_slice(input.get(from..)?.get(..len)?);
     }
-    target.get_mut(..len)?.copy_from_slice(source.get(..len)?);
     Some(())
 }
 
@@ -108,138 +105,27 @@ pub fn literals(input: &[u8], from: usize, out: &mut [u8], at: usize, len: usize
 /// after the copy may change.
 #[inline(always)]
 pub fn repeat(out: &mut [u8], at: usize, distance: usize, len: usize) -> Option<()> {
-    let from = at.checked_sub(distance)?;
-    let room = out.len().checked_sub(at)?;
-    if distance == 0 || len > room {
+    if wide::repeat(out, at, distance, len) { Some(()) } else { long(out, at, distance, len) }
+}
+
+/// Copies a match that is long or near the end of the output.
+#[inline(never)]
+fn long(out: &mut [u8], at: usize, distance: usize, len: usize) -> Option<()> {
+    if distance == 0 || distance > at || len > out.len().checked_sub(at)? {
         return None;
     }
-    if room - len < 2 * WIDE {
-        return overlapping(out, from, at, len);
-    }
     if distance == 1 {
-        return run(out, at, len);
-    }
-    if distance >= WIDE {
-        copy::<WIDE>(out, from, at)?;
-        if len > WIDE {
-            copy::<WIDE>(out, from + WIDE, at + WIDE)?;
-        }
-        if len > 2 * WIDE && len <= 4 * WIDE && room >= 4 * WIDE {
-            copy::<WIDE>(out, from + 2 * WIDE, at + 2 * WIDE)?;
-            return copy::<WIDE>(out, from + 3 * WIDE, at + 3 * WIDE);
-        }
-        return if len > 2 * WIDE { long(out, distance, at + 2 * WIDE, at + len) } else { Some(()) };
-    }
-    short_period(out, at, distance)?;
-    if len <= WIDE {
+        let byte = *out.get(at - 1)?;
+        out.get_mut(at..at + len)?.fill(byte);
         return Some(());
     }
-    // Now there are more than 16 bytes of the period, which is enough for its first multiple that can copy 16 bytes at a time.
-    let multiple = *MULTIPLES.get(distance)?;
-    long(out, multiple, at + WIDE, at + len)
-}
-
-/// Repeats one byte, which is the most frequent of the short periods.
-#[inline(always)]
-fn run(out: &mut [u8], at: usize, len: usize) -> Option<()> {
-    let byte = *out.get(at - 1)?;
-    let target = out.get_mut(at..)?;
-    if len <= 4 * WIDE
-        && let Some(target) = target.first_chunk_mut::<{ 4 * WIDE }>()
-    {
-        // Without a loop, no branch must be predicted.
-        *target = [byte; 4 * WIDE];
-        return Some(());
-    }
-    if len > 20 * WIDE {
-        target.get_mut(..len)?.fill(byte);
-        return Some(());
-    }
-    let mut done = 0;
-    while done < len {
-        *target.get_mut(done..)?.first_chunk_mut::<{ 2 * WIDE }>()? = [byte; 2 * WIDE];
-        done += 2 * WIDE;
-    }
-    Some(())
-}
-
-/// For each distance below 16, its first multiple that is at least 16.
-const MULTIPLES: [usize; WIDE] = {
-    let mut all = [0; WIDE];
-    let mut distance = 1;
-    while distance < WIDE {
-        all[distance] = WIDE.div_ceil(distance) * distance;
-        distance += 1;
-    }
-    all
-};
-
-#[inline(always)]
-fn copy<const N: usize>(out: &mut [u8], from: usize, at: usize) -> Option<()> {
-    let piece = *out.get(from..)?.first_chunk::<N>()?;
-    *out.get_mut(at..)?.first_chunk_mut::<N>()? = piece;
-    Some(())
-}
-
-/// Copies the rest of a long match; `distance` is at least 16, and 32 bytes after the end may change.
-fn long(out: &mut [u8], distance: usize, begin: usize, end: usize) -> Option<()> {
-    let mut at = begin;
-    let first = end.min(begin + 20 * WIDE);
-    if distance >= 2 * WIDE {
-        while at < first {
-            copy::<{ 2 * WIDE }>(out, at - distance, at)?;
-            at += 2 * WIDE;
-        }
-    }
-    while at < first {
-        copy::<WIDE>(out, at - distance, at)?;
-        at += WIDE;
-    }
+    let mut done =
+        if len > wide::LONGEST && wide::repeat(out, at, distance, wide::LONGEST) { wide::LONGEST } else { 0 };
     // What was copied extends what can be copied next, always by whole periods.
-    while at < end {
-        let periods = (at + distance - begin) / distance * distance;
-        let piece = periods.min(end - at);
-        out.copy_within(at - periods..at - periods + piece, at);
-        at += piece;
-    }
-    Some(())
-}
-
-/// Returns the first 16 bytes of a copy whose period is less than 16.
-#[inline(always)]
-fn short_period(out: &mut [u8], at: usize, distance: usize) -> Option<()> {
-    if distance >= 8 {
-        copy::<8>(out, at - distance, at)?;
-        return copy::<8>(out, at - distance + 8, at + 8);
-    }
-    let before = u64::from_le_bytes(*out.get(at - distance..)?.first_chunk::<8>()?);
-    let bits = 8 * distance as u32;
-    // The word contains the period, which is doubled until it fills the word.
-    let mut word = before & (u64::MAX >> (64 - bits));
-    word |= word << bits;
-    word |= word.checked_shl(2 * bits).unwrap_or(0); // a bound: bits outside of the word are lost
-    word |= word.checked_shl(4 * bits).unwrap_or(0); // a bound: bits outside of the word are lost
-    // As many whole periods as fit eight bytes, so that each copy begins like the first.
-    let step = 8 - 8 % distance;
-    for begin in [at, at + step, at + 2 * step] {
-        *out.get_mut(begin..)?.first_chunk_mut::<8>()? = word.to_le_bytes();
-    }
-    Some(())
-}
-
-/// Copies up to the end of the output.
-fn overlapping(out: &mut [u8], from: usize, at: usize, len: usize) -> Option<()> {
-    let distance = at - from;
-    if distance == 1 {
-        let value = *out.get(from)?;
-        out.get_mut(at..at + len)?.fill(value);
-        return Some(());
-    }
-    // What was copied extends what can be copied next, always by whole periods.
-    let mut done = 0;
     while done < len {
-        let piece = (distance + done).min(len - done);
-        out.copy_within(from..from + piece, at + done);
+        let periods = (distance + done) / distance * distance;
+        let piece = periods.min(len - done);
+        out.copy_within(at + done - periods..at + done - periods + piece, at + done);
         done += piece;
     }
     Some(())
@@ -255,7 +141,7 @@ pub fn common(bytes: &[u8], a: usize, b: usize, end: usize) -> usize {
             return len + (differ.trailing_zeros() / 8) as usize;
         }
         len += 8;
-        if len == 4 * WIDE {
+        if len == 2 * STRIDE {
             len = far(bytes, a, b, len, end);
         }
     }
@@ -265,11 +151,14 @@ pub fn common(bytes: &[u8], a: usize, b: usize, end: usize) -> usize {
     len
 }
 
+/// The number of bytes that are compared at once where many are equal.
+const STRIDE: usize = 32;
+
 /// Continues at `len` in steps of 32 equal bytes.
 fn far(bytes: &[u8], a: usize, b: usize, mut len: usize, end: usize) -> usize {
-    let strides = |from: usize| bytes.get(from..end).unwrap_or_default().as_chunks::<{ 2 * WIDE }>().0.iter();
+    let strides = |from: usize| bytes.get(from..end).unwrap_or_default().as_chunks::<STRIDE>().0.iter();
     let equal = strides(a + len).zip(strides(b + len)).take_while(|(x, y)| x == y).count();
-    len += 2 * WIDE * equal;
+    len += STRIDE * equal;
     len
 }
 
