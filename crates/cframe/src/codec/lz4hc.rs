@@ -83,8 +83,10 @@ impl Search<'_> {
     #[inline(always)]
     fn learn(&mut self, to: usize) {
         let (input, Tables { heads, links }) = (self.input, &mut *self.tables);
-        for at in self.known..to {
-            let hash = lz::word(input, at).wrapping_mul(0x9E37_79B1) >> 17;
+        // No match begins in the last bytes, so that four bytes follow each of these positions.
+        let words = input.get(self.known..to + MIN_MATCH - 1).unwrap_or_default().windows(MIN_MATCH);
+        for (at, word) in (self.known..to).zip(words) {
+            let hash = lz::word(word, 0).wrapping_mul(0x9E37_79B1) >> 17;
             // The masks do not change the indices, but show the compiler that they are in range.
             let head = &mut heads[hash as usize & (HEADS - 1)];
             let distance = bound::left(at + 1, *head as usize);
@@ -110,40 +112,38 @@ impl Search<'_> {
             (probe, lz::word(input, at + probe))
         };
         let (mut probe, mut wanted) = beyond(least);
-        for _ in 0..self.attempts {
-            let link = usize::from(self.tables.links[from & WINDOW]);
-            if link == 0 || at - from + link > WINDOW || link > from {
-                break;
-            }
-            from -= link;
-            if uniform && let Some(run) = self.in_run(from, at) {
-                // In a run of one byte, only its start is useful, and the position from which it is as long as the run at `at`.
-                let known = self.compare(run.best, at, low);
-                if known.len > least {
-                    least = known.len;
-                    found = Some(known);
-                    (probe, wanted) = beyond(least);
+        let lowest = bound::left(at, WINDOW);
+        let mut left = self.attempts;
+        loop {
+            // Most positions are skipped by this loop, which is small enough for the registers.
+            loop {
+                let link = usize::from(self.tables.links[from & WINDOW]);
+                if left == 0 || link == 0 || from < lowest + link {
+                    return found;
                 }
-                if least >= ENOUGH {
+                left -= 1;
+                from -= link;
+                if uniform || (lz::word(input, from + probe) == wanted && lz::word(input, from) == here) {
                     break;
                 }
+            }
+            let known = if uniform {
+                let Some(run) = self.in_run(from, at) else { continue };
+                // In a run of one byte, only its start is useful, and the position from which it is as long as the run at `at`.
                 from = run.start;
-                continue;
-            }
-            if lz::word(input, from + probe) != wanted || lz::word(input, from) != here {
-                continue;
-            }
-            let known = self.compare(from, at, low);
+                self.compare(run.best, at, low)
+            } else {
+                self.compare(from, at, low)
+            };
             if known.len > least {
                 least = known.len;
                 found = Some(known);
-                if least >= ENOUGH {
-                    break;
-                }
                 (probe, wanted) = beyond(least);
             }
+            if least >= ENOUGH {
+                return found;
+            }
         }
-        found
     }
 
     /// Returns the match between two positions with the same four bytes.

@@ -55,12 +55,13 @@ pub(crate) fn encode(block: usize, input: &[u8]) -> Result<Vec<u8>, Fault> {
         let start = out.len();
         let begin = start + 4;
         out.resize(begin + lz4_flex::block::get_maximum_output_size(part.len()), 0);
-        let made = lz4_flex::block::compress_into(part, out.split_at_mut(begin).1);
-        let len = made.ok().filter(|&len| len < part.len());
-        out.truncate(begin + len.unwrap_or(0));
-        if len.is_none() {
-            // A compressed size equal to the block size means that the block is stored without compression.
-            out.extend_from_slice(part);
+        match lz4_flex::block::compress_into(part, out.split_at_mut(begin).1) {
+            Ok(len) if len < part.len() => out.truncate(begin + len),
+            _ => {
+                // A compressed size equal to the block size means that the block is stored without compression.
+                out.truncate(begin);
+                out.extend_from_slice(part);
+            }
         }
         let stored = super::length("block", out.len() - begin)?.to_be_bytes();
         out.get_mut(start..begin).into_iter().for_each(|size| size.copy_from_slice(&stored));

@@ -54,6 +54,7 @@ const MAX_LENGTH: usize = 264;
 const MAX_LITERALS: usize = 32;
 
 /// Encodes. A copy always refers to the latest known position at which the next three bytes occurred.
+#[inline(never)] // as a part of a larger function, the loop has too few registers
 pub(crate) fn encode(input: &[u8]) -> Vec<u8> {
     // At worst all bytes are literals. Behind them, copies of literals may overwrite some bytes.
     let mut out = Encoded { bytes: vec![0; input.len() + input.len() / MAX_LITERALS + 64], len: 0 };
