@@ -75,7 +75,7 @@ impl Session<FileStorage> {
     /// ```
     ///
     /// # Errors
-    /// `Io`; those of `read`.
+    /// `Io`; those of `read`; [`Error::Conflict`] instead of these if a writer keeps the file, which may be the reason.
     pub fn while_reading<T>(
         path: impl AsRef<Path>,
         read: impl Fn() -> Result<T>,
@@ -84,8 +84,7 @@ impl Session<FileStorage> {
         for _ in 0..MOMENTS {
             let before = Seen::of(path)?;
             let file = FileStorage::open(path)?;
-            // On a system without locks, no writers are known.
-            if matches!(file.try_lock_shared(), Err(Error::Conflict { .. })) {
+            if is_held(&file) {
                 std::thread::sleep(MOMENT);
                 continue;
             }
@@ -94,7 +93,12 @@ impl Session<FileStorage> {
                 return Ok((result?, Some(before)));
             }
         }
-        read().map(|read| (read, None))
+        let before = Seen::of(path)?;
+        let result = read();
+        if result.is_err() && (is_held(&FileStorage::open(path)?) || Seen::of(path)? != before) {
+            return Err(Error::conflict(Clash::Held).in_file(path, None));
+        }
+        result.map(|read| (read, None))
     }
 
     /// Does the same as [`open`](Self::open), with the lock that the format requires.
@@ -141,5 +145,32 @@ impl Session<FileStorage> {
         self.watched.clear();
         self.keep();
         Ok(())
+    }
+}
+
+/// Returns whether a writer has the file. If none has, no writer can take it until `file` is closed. On a system without locks, no writers
+/// are known.
+fn is_held(file: &FileStorage) -> bool {
+    matches!(file.try_lock_shared(), Err(Error::Conflict { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_while_a_writer_has_the_file_is_a_conflict() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, b"half").unwrap();
+        let read = || Err::<(), _>(Error::io("read", std::io::ErrorKind::UnexpectedEof.into()));
+        assert!(matches!(Session::while_reading(&path, read), Err(Error::Io { .. })));
+        let writer = Session::open(&path).unwrap();
+        assert!(matches!(
+            Session::while_reading(&path, read),
+            Err(Error::Conflict { clash: Clash::Held, .. })
+        ));
+        assert!(matches!(Session::while_reading(&path, || Ok(7)), Ok((7, None))));
+        drop(writer);
     }
 }
