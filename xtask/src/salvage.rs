@@ -132,6 +132,8 @@ mod tests {
         assert_eq!((claims(&row, "whole"), claims(&row, "unchecked"), claims(&row, "partial")), (1, 1, 1));
         let other = serde_json::json!({"writer": "GSD", "damage": "cut", "files": 1, "there": 4, "saved": 4, "h5py": null, "h5clear": null, "h5dump": null});
         assert!(render(&[other]).ends_with("| GSD | cut | 1 | 4 | 4 (100.0 %) | 0 | · | · | · | 0 | 0 |\n"));
-        assert!(render(&[row]).ends_with("| h5py | cut | 2 | 200 | 199 (99.5 %) | 1 | 0 | 3 | 1 | 2 | 1 |\n"));
+        assert!(
+            render(&[row]).ends_with("| h5py | cut | 2 | 200 | 199 (99.5 %) | 1 | 0 | 3 | 1 | 2 | 1 |\n")
+        );
     }
 }
