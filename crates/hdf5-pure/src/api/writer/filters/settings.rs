@@ -51,7 +51,7 @@ pub enum BloscShuffle {
     Bits,
 }
 
-/// What [szip](Filters::szip) codes.
+/// What [szip](super::Filters::szip) codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SzipCoding {
     /// The elements as they are (`ec` in h5py), for values without an order.
