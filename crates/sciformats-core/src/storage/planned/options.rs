@@ -3,7 +3,7 @@
 use super::cache::PAGE;
 use super::plan::Joining;
 
-/// How a [`Planned`] fetches and keeps bytes.
+/// How a [`Planned`](super::Planned) fetches and keeps bytes.
 ///
 /// ```
 /// use sciformats_core::storage::PlanOptions;
