@@ -21,9 +21,6 @@ all runs. `0.50 of 3.0 ms (0.48–0.53)` means that we take half of three millis
 each side beyond that of an idle process, ours first. It includes the pages of mapped files, although the system can reclaim those
 at any time.
 
-The rows of Blosc2 and of the encoders are older than the others: frames of Blosc2 were mapped into memory by default at that time, and are
-now read with positioned reads.
-
 These commands measure and write this document:
 
 ```sh
