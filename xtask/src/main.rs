@@ -111,9 +111,9 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "fuzz",
-        usage: "TARGET|--all [--seconds N] [--jobs N] [--publish]",
+        usage: "TARGET…|--all [--seconds N] [--jobs N] [--publish]",
         run: fuzz::task,
-        help: "run one fuzz target or all, for 60 seconds each by default, and minimise the corpus",
+        help: "run some fuzz targets or all, for 60 seconds each by default, and minimise the corpus",
     },
     Task {
         name: "mutate",
