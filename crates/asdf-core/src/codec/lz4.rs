@@ -69,8 +69,8 @@ pub(super) fn decode(mut stored: &[u8], mut out: &mut [u8], threads: usize) -> R
 
 /// Decodes one LZ4 block into all of `part`.
 fn decode_block(block: &[u8], part: &mut [u8]) -> Result<(), DecodeError> {
-    match lz4_flex::block::decompress_into(block, part) {
-        Ok(written) if written == part.len() => Ok(()),
+    match sciformats_core::lz4::decode(block, part) {
+        Some(written) if written == part.len() => Ok(()),
         _ => fault(NO_BLOCK),
     }
 }

@@ -15,14 +15,15 @@ pub(crate) fn decode(mut out: Vec<u8>, input: &[u8], max: usize) -> Result<Vec<u
     if size == 0 && total > 0 {
         return Err(Fault::new("block size", FaultKind::Undefined { found: 0 }));
     }
-    // All bytes are overwritten, or there is an error, so that those of an earlier chunk may stay until then.
-    out.resize(total, 0);
-    for part in out.chunks_mut(size.max(1)) {
+    out.clear();
+    out.reserve(total);
+    while out.len() < total {
+        let len = size.min(total - out.len());
         let (after, data) = front(rest, block)?;
-        if data.len() == part.len() {
-            part.copy_from_slice(data);
+        if data.len() == len {
+            out.extend_from_slice(data);
         } else {
-            fill(data, part)?;
+            append(data, &mut out, len)?;
         }
         rest = after;
     }
@@ -31,15 +32,16 @@ pub(crate) fn decode(mut out: Vec<u8>, input: &[u8], max: usize) -> Result<Vec<u
 
 /// Decodes a block without a frame, which must unfold to exactly `len` bytes, into the memory of `out`.
 pub(crate) fn decode_block(mut out: Vec<u8>, data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
-    out.resize(len, 0);
-    fill(data, &mut out)?;
+    out.clear();
+    out.reserve(len);
+    append(data, &mut out, len)?;
     Ok(out)
 }
 
-/// Decodes a block that must unfold to exactly all of `out`.
-fn fill(data: &[u8], out: &mut [u8]) -> Result<(), Fault> {
-    match sciformats_core::lz4::decode(data, out) {
-        Some(written) if written == out.len() => Ok(()),
+/// Appends what a block unfolds to, which must be exactly `len` bytes.
+fn append(data: &[u8], out: &mut Vec<u8>, len: usize) -> Result<(), Fault> {
+    match sciformats_core::lz4::append(data, out, len) {
+        Some(written) if written == len => Ok(()),
         Some(_) => Err(super::truncated("block")),
         None => Err(Fault::new("block", FaultKind::Rule("cannot be decoded"))),
     }

@@ -53,11 +53,12 @@ const MAX_DISTANCE: usize = 8192;
 const MAX_LENGTH: usize = 264;
 const MAX_LITERALS: usize = 32;
 
-/// Encodes. A copy always refers to the latest known position at which the next three bytes occurred.
+/// Encodes; `None` would mean that literals are outside of the input. A copy always refers to the latest known position at which the next three bytes occurred.
 #[inline(never)] // as a part of a larger function, the loop has too few registers
-pub(crate) fn encode(input: &[u8]) -> Vec<u8> {
-    // At worst all bytes are literals. Behind them, copies of literals may overwrite some bytes.
-    let mut out = Encoded { bytes: vec![0; input.len() + input.len() / MAX_LITERALS + 64], len: 0 };
+pub(crate) fn encode(input: &[u8]) -> Option<Vec<u8>> {
+    // At worst all bytes are literals.
+    let longest = input.len() + input.len().div_ceil(MAX_LITERALS);
+    let mut out = Output::new(longest, longest);
     // The lower bits of positions, which tell how far back one is. What is farther back is told apart by its bytes.
     let mut seen = Box::new([0u16; 1 << HASH_BITS]);
     let low = |at: usize| (at & 0xffff) as u16;
@@ -79,16 +80,15 @@ pub(crate) fn encode(input: &[u8]) -> Vec<u8> {
         }
         misses = 0;
         let len = equal(input, from, at);
-        out.literals(input, literals, at);
-        out.copy(distance - 1, len - 2);
+        run(&mut out, input, literals, at)?;
+        copy(&mut out, distance - 1, len - 2)?;
         at += len;
         literals = at;
         // The last byte of a copy and those that follow are probably repeated, too.
         seen[slot(lz::word(input, at - 1) << 8)] = low(at - 1);
     }
-    out.literals(input, literals, input.len());
-    out.bytes.truncate(out.len);
-    out.bytes
+    run(&mut out, input, literals, input.len())?;
+    Some(out.into_bytes())
 }
 
 /// Returns the number of equal bytes, of which there are three or more. Short lengths are found by comparing byte by byte: the processor
@@ -108,50 +108,25 @@ fn equal(input: &[u8], from: usize, at: usize) -> usize {
     lz::common(input, from, at, input.len().min(at + MAX_LENGTH))
 }
 
-/// A stream that is written into memory for the longest one.
-struct Encoded {
-    bytes: Vec<u8>,
-    len: usize,
+/// Appends the literals from one position to another.
+#[inline(always)]
+fn run(out: &mut Output, input: &[u8], mut from: usize, to: usize) -> Option<()> {
+    while from < to {
+        let len = MAX_LITERALS.min(to - from);
+        out.few([low_byte(len as u64 - 1), 0, 0, 0], 1)?;
+        out.literals(input, from, len)?;
+        from += len;
+    }
+    Some(())
 }
 
-impl Encoded {
-    #[inline]
-    fn push(&mut self, byte: u8) {
-        if let Some(place) = self.bytes.get_mut(self.len) {
-            *place = byte;
-        }
-        self.len += 1;
-    }
-
-    /// Appends the literals from one position to another.
-    #[inline]
-    fn literals(&mut self, input: &[u8], mut from: usize, to: usize) {
-        while from < to {
-            let len = MAX_LITERALS.min(to - from);
-            self.push(low_byte(len as u64 - 1));
-            let place = self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut::<MAX_LITERALS>);
-            match (place, input.get(from..).and_then(<[u8]>::first_chunk::<MAX_LITERALS>)) {
-                (Some(place), Some(run)) => *place = *run,
-                _ => {
-                    let copied = lz::literals(input, from, &mut self.bytes, self.len, len);
-                    debug_assert!(copied.is_some(), "there is room for the longest stream");
-                }
-            }
-            self.len += len;
-            from += len;
-        }
-    }
-
-    #[inline]
-    fn copy(&mut self, distance: usize, len: usize) {
-        let byte = |n: usize| low_byte(n as u64);
-        let (first, low) = (byte(len.min(7) << 5 | distance >> 8), byte(distance));
-        let (bytes, count) = if len < 7 { ([first, low, 0], 2) } else { ([first, byte(len - 7), low], 3) };
-        if let Some(place) = self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut) {
-            *place = bytes;
-        }
-        self.len += count;
-    }
+/// Appends a copy.
+#[inline(always)]
+fn copy(out: &mut Output, distance: usize, len: usize) -> Option<()> {
+    let byte = |n: usize| low_byte(n as u64);
+    let (first, low) = (byte(len.min(7) << 5 | distance >> 8), byte(distance));
+    let (bytes, count) = if len < 7 { ([first, low, 0, 0], 2) } else { ([first, byte(len - 7), low, 0], 3) };
+    out.few(bytes, count)
 }
 
 #[cfg(test)]
@@ -164,7 +139,7 @@ mod tests {
         #[test]
         fn what_was_encoded_is_decoded(few in prop::collection::vec(0u8..3, 0..900), bytes: Vec<u8>, times in 1usize..40) {
             for data in [few.repeat(times), bytes.repeat(times), [bytes, few].concat()] {
-                let stored = encode(&data);
+                let stored = encode(&data).unwrap();
                 prop_assert!(stored.len() <= data.len() + data.len().div_ceil(32));
                 prop_assert_eq!(decode(&stored, data.len(), data.len()).unwrap(), data);
             }

@@ -100,7 +100,7 @@ fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Resul
         6 => codec::scale_offset::encode(values, bytes).map_err(wrong)?,
         #[cfg(feature = "bzip2")]
         307 => Some(codec::bzip2::encode(first.unwrap_or(9), bytes).map_err(wrong)?),
-        32000 => smaller(codec::lzf::encode(bytes)),
+        32000 => smaller(present(codec::lzf::encode(bytes), "the literals of an LZF stream")?),
         #[cfg(feature = "lz4")]
         32004 => {
             let block = first.map_or(0, |block| bound::addressable(block.into()));

@@ -35,10 +35,71 @@ pub(super) fn repeat(out: &mut [u8], at: usize, distance: usize, len: usize) -> 
     if len > LONGEST || !has_room(out, at, len) || distance == 0 || distance > at {
         return false;
     }
-    // SAFETY: `distance` is not 0, so many bytes precede the position, and `len + BEHIND` bytes follow, of which a short match needs 32. A piece does
-    // not overlap with its source, because it is not longer than the distance.
+    // SAFETY: `distance` is not 0, so many bytes precede the position, and `len + BEHIND` bytes follow; all have been set.
+    unsafe { short_or_again::<false>(out.as_mut_ptr().add(at), distance, len) };
+    true
+}
+
+/// Appends `len` bytes from position `from` of `input` to `out`. Returns `false` if there is no room in its memory, or if there are too many
+/// bytes.
+#[inline(always)]
+pub(super) fn append(input: &[u8], from: usize, out: &mut Vec<u8>, len: usize) -> bool {
+    let at = out.len();
+    if len > LONGEST || !has_room(input, from, len) || out.capacity() - at < len + BEHIND {
+        return false;
+    }
+    // SAFETY: `input` has `len + BEHIND` bytes from this position on, and as many can be written behind the bytes of `out`. The first `len` of
+    // them are set.
     unsafe {
-        let to = out.as_mut_ptr().add(at);
+        copy(input.as_ptr().add(from), out.as_mut_ptr().add(at), len);
+        out.set_len(at + len);
+    }
+    true
+}
+
+/// Appends the first `len` bytes of `four`, which are at most four. Returns `false` if there is no room in the memory of `out`.
+#[inline(always)]
+pub(super) fn append_few(four: [u8; 4], out: &mut Vec<u8>, len: usize) -> bool {
+    let at = out.len();
+    if len > 4 || out.capacity() - at < 4 {
+        return false;
+    }
+    // SAFETY: four bytes can be written behind the bytes of `out`, and at most as many are added.
+    unsafe {
+        out.as_mut_ptr().add(at).cast::<[u8; 4]>().write(four);
+        out.set_len(at + len);
+    }
+    true
+}
+
+/// Appends `len` bytes to `out`, beginning `distance` bytes earlier. Returns `false` if there is no room in its memory, if there are too many
+/// bytes, or if they begin before position `start`.
+#[inline(always)]
+pub(super) fn append_again(out: &mut Vec<u8>, start: usize, distance: usize, len: usize) -> bool {
+    let at = out.len();
+    let precede = at.checked_sub(start).is_some_and(|before| distance <= before);
+    if len > LONGEST || out.capacity() - at < len + BEHIND || distance == 0 || !precede {
+        return false;
+    }
+    // SAFETY: `distance` is not 0, and so many bytes precede the end of `out`, which have been set. `len + BEHIND` bytes can be written behind
+    // it, of which the first `len` are set.
+    unsafe {
+        short_or_again::<true>(out.as_mut_ptr().add(at), distance, len);
+        out.set_len(at + len);
+    }
+    true
+}
+
+/// Copies a match, which is most often short.
+///
+/// # Safety
+///
+/// As for [`again`].
+#[inline(always)]
+unsafe fn short_or_again<const NEW: bool>(to: *mut u8, distance: usize, len: usize) {
+    // SAFETY: so many bytes precede `to`, and a short match needs 32 of those that follow. A piece does not overlap with its source, because it
+    // is not longer than the distance.
+    unsafe {
         if distance >= WIDE && len <= 2 * WIDE {
             let from = to.sub(distance);
             copy_nonoverlapping(from, to, WIDE);
@@ -46,10 +107,9 @@ pub(super) fn repeat(out: &mut [u8], at: usize, distance: usize, len: usize) -> 
                 copy_nonoverlapping(from.add(WIDE), to.add(WIDE), WIDE);
             }
         } else {
-            again(to, distance, len);
+            again::<NEW>(to, distance, len);
         }
     }
-    true
 }
 
 /// Returns whether there are `len + BEHIND` bytes from position `at` on.
@@ -62,26 +122,63 @@ fn has_room(bytes: &[u8], at: usize, len: usize) -> bool {
 /// the positions of the first sequence that is not decoded; bytes of `out` from there on may have changed.
 #[inline(never)]
 pub(crate) fn sequences(input: &[u8], out: &mut [u8], next: usize, at: usize) -> (usize, usize) {
+    // SAFETY: all bytes of `out` have been set.
+    unsafe { run::<false>(input, out.as_mut_ptr(), out.len(), next, at) }
+}
+
+/// Does the same with what is behind position `start` of `out`, and appends to it, to at most `max` bytes behind this position. Returns the
+/// position of the first sequence in `input` that is not decoded.
+#[inline(never)]
+pub(crate) fn append_sequences(
+    input: &[u8],
+    out: &mut Vec<u8>,
+    (start, max): (usize, usize),
+    next: usize,
+) -> usize {
+    let Some(at) = out.len().checked_sub(start) else { return next };
+    let size = (out.capacity() - start).min(max);
+    // SAFETY: `size` bytes from `start` on are in the memory of `out`. Those before `at` have been set, and so have those before the position
+    // that is returned.
+    unsafe {
+        let (next, at) = run::<true>(input, out.as_mut_ptr().add(start), size, next, at);
+        out.set_len(start + at);
+        next
+    }
+}
+
+/// Decodes sequences to the `size` bytes from `start` on.
+///
+/// # Safety
+///
+/// They must be in the same buffer, and no reference to them may be in use. Those before `at` must have been set; without `NEW`, all must.
+#[inline(always)]
+unsafe fn run<const NEW: bool>(
+    input: &[u8],
+    start: *mut u8,
+    size: usize,
+    next: usize,
+    at: usize,
+) -> (usize, usize) {
     // A token, 16 bytes of which at most 14 are literals, and a distance; at most 14 literals, and 18 bytes of a match.
     const INPUT: usize = 20;
     const OUTPUT: usize = 32;
-    let (Some(last_next), Some(last_at)) = (input.len().checked_sub(INPUT), out.len().checked_sub(OUTPUT))
-    else {
+    let (Some(last_next), Some(last_at)) = (input.len().checked_sub(INPUT), size.checked_sub(OUTPUT)) else {
         return (next, at);
     };
     if next > last_next || at > last_at {
         return (next, at);
     }
-    let (first, start) = (input.as_ptr(), out.as_mut_ptr());
-    // SAFETY: `from` and `to` are inside of `input` and `out` here, and at the start of each turn `INPUT` bytes follow `from` and `OUTPUT`
+    let first = input.as_ptr();
+    // SAFETY: `from` and `to` are inside of `input` and the output here, and at the start of each turn `INPUT` bytes follow `from` and `OUTPUT`
     // bytes follow `to`: the loop ends where this is not so. In a turn, `head` goes from `from` forward, over the token, the literals and the
     // distance. At most 14 literals end inside of the first 15 bytes; for more, it is checked that `BEHIND` bytes follow them in both
     // buffers. So the distance is inside of `input`, and `more` checks each byte that it reads. `here` is the end of the literals, which 18
     // bytes follow; a match begins at or after `start`, because its distance is compared with the bytes before `here`, and is at least 1
     // byte before `here`. What `copy` and `again` require is written beside them. Whatever the bytes are, `from` and `to` are only changed
-    // at the end of a turn, to positions that are not after the ends of the buffers.
+    // at the end of a turn, to positions that are not after the ends of the buffers. All bytes before `here` have been set, so that those which
+    // a match consists of have been set, too.
     unsafe {
-        let (end, room) = (first.add(input.len()), start.add(out.len()));
+        let (end, room) = (first.add(input.len()), start.add(size));
         let (last_from, last_to) = (first.add(last_next), start.add(last_at));
         let (mut from, mut to) = (first.add(next), start.add(at));
         while from <= last_from && to <= last_to {
@@ -126,7 +223,7 @@ pub(crate) fn sequences(input: &[u8], out: &mut [u8], next: usize, at: usize) ->
             if distance == 0 || len > LONGEST || room.offset_from_unsigned(here) < len + BEHIND {
                 break;
             }
-            again(here, distance, len);
+            again::<NEW>(here, distance, len);
             (from, to) = (head, here.add(len));
         }
         (from.offset_from_unsigned(first), to.offset_from_unsigned(start))
@@ -190,9 +287,9 @@ unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 /// # Safety
 ///
 /// `distance` must not be 0, so many bytes must precede `to` in its buffer, and `len + BEHIND` bytes must follow. No reference to the buffer
-/// may be in use.
+/// may be in use. The bytes that precede must have been set; without `NEW`, those that follow must, too.
 #[inline(always)]
-unsafe fn again(to: *mut u8, distance: usize, len: usize) {
+unsafe fn again<const NEW: bool>(to: *mut u8, distance: usize, len: usize) {
     let mut done = 0;
     // SAFETY: all bytes that are read are before those that are written, and are in the buffer. A piece begins before `len`, or is one of the
     // first pieces, which end within `BEHIND` bytes, so that each ends within `len + BEHIND` bytes. Pieces do not overlap with their sources,
@@ -225,7 +322,8 @@ unsafe fn again(to: *mut u8, distance: usize, len: usize) {
                 let pair = u128::from(u16::from_le_bytes(*source.cast::<[u8; 2]>()));
                 (pair.wrapping_mul(u128::MAX / 0xFFFF).to_le_bytes(), WIDE)
             }
-            _ => pattern(*source.cast::<[u8; WIDE]>(), distance),
+            _ if NEW => pattern(exactly(source, distance), distance),
+            _ => pattern(u128::from_le_bytes(*source.cast::<[u8; WIDE]>()), distance),
         };
         // Without a loop, no branch must be predicted. A step is at least 8.
         for _ in 0..4 {
@@ -239,11 +337,33 @@ unsafe fn again(to: *mut u8, distance: usize, len: usize) {
     }
 }
 
-/// Returns the first `distance` bytes, which are less than 16, repeated until there are 16, and how many of these are whole repetitions.
+/// Returns the first `distance` bytes, of which there are 3 to 15, as a number, without reading those that follow. The words that are read
+/// overlap, in bits that are equal.
+///
+/// # Safety
+///
+/// There must be so many bytes.
 #[inline(always)]
-fn pattern(bytes: [u8; WIDE], distance: usize) -> ([u8; WIDE], usize) {
+unsafe fn exactly(source: *const u8, distance: usize) -> u128 {
+    // SAFETY: each word ends at most `distance` bytes after the first.
+    unsafe {
+        if distance >= 8 {
+            let word = |at| u128::from(u64::from_le_bytes(*source.add(at).cast::<[u8; 8]>()));
+            word(0) | word(distance - 8) << (8 * (distance - 8))
+        } else if distance >= 4 {
+            let word = |at| u128::from(u32::from_le_bytes(*source.add(at).cast::<[u8; 4]>()));
+            word(0) | word(distance - 4) << (8 * (distance - 4))
+        } else {
+            let word = |at| u128::from(u16::from_le_bytes(*source.add(at).cast::<[u8; 2]>()));
+            word(0) | word(1) << 8
+        }
+    }
+}
+
+/// Returns the first `distance` of 16 bytes, which are less than 16, repeated until there are 16, and how many of these are whole repetitions.
+#[inline(always)]
+fn pattern(word: u128, distance: usize) -> ([u8; WIDE], usize) {
     let Period { mask, factor, turn, step } = PERIODS[distance % WIDE];
-    let word = u128::from_le_bytes(bytes);
     if distance >= 8 {
         let once = word & mask;
         return ((once | once << (8 * distance)).to_le_bytes(), step);
@@ -351,6 +471,33 @@ mod tests {
         let made = crate::lz4::decode(input, &mut ours);
         assert_eq!(made, plain(input, &mut expected));
         assert!(made.is_none_or(|made| ours[..made] == expected[..made]));
+        // The same behind other bytes, with memory that has been used and without.
+        for (before, room, used) in [(0, 0, 0), (5, 0, 0), (5, len / 2, 9), (0, len, 0), (5, 2 * len, len)] {
+            let mut out = vec![0xEE; before + used];
+            out.truncate(before);
+            out.reserve_exact(room);
+            assert_eq!(crate::lz4::append(input, &mut out, len), made);
+            assert!(out.len() <= before + len && out[..before].iter().all(|&byte| byte == 0xEE));
+            assert!(made.is_none_or(|made| out[before..] == expected[..made]));
+        }
+    }
+
+    #[test]
+    fn long_blocks() {
+        let parts: Vec<_> = (1..6000).map(|i| (i % 31, 1 + (i * i % 300) as u16, i % 77)).collect();
+        let all: usize = parts.iter().map(|(literals, _, len)| literals + len + MIN_MATCH).sum::<usize>() + 1;
+        let parts =
+            [&[(400, 1, 0)][..], &parts, &[(90_000, 70, 200_000), (70_000, 3, 70_000), (1, 5, 40)]].concat();
+        let input = block(&parts);
+        let all = all + 404 + 90_000 + 200_004 + 70_000 + 70_004 + 45;
+        let mut made = vec![0; all];
+        assert_eq!(plain(&input, &mut made), Some(all));
+        for room in [all, all - 1, all + 1, 2 * all, all / 2] {
+            agree(&input, room);
+        }
+        for cut in [1, 2, 3, 40, 69_000, 160_000] {
+            agree(&input[..input.len() - cut], all);
+        }
     }
 
     #[test]
