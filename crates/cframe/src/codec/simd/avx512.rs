@@ -24,9 +24,8 @@ const SIXTEEN: usize = 16;
 /// The number of registers of each plane that are collected before they are written, if planes are so far apart that all of them may
 /// fall into the same few places of the processor's cache, which then has none left for the next lines.
 const COLLECTED: usize = 8;
-/// The length of planes that are so far apart, and the smallest number of planes that are too many then.
+/// The length of planes that are so far apart.
 const FAR: usize = 4096;
-const MANY: usize = 8;
 
 /// The places from which the bytes of a register come, if elements of `size` bytes become `size` pieces; or, with `back`, if
 /// pieces become elements.
@@ -211,7 +210,7 @@ fn join_one<const N: usize>(registers: [__m512i; N], piece: &mut [[u8; WIDTH]; N
 pub(super) fn split<const N: usize>(groups: &[[[u8; 16]; N]], planes: &mut [&mut [u8]; N]) -> usize {
     let pieces = groups.as_flattened().as_flattened().as_chunks::<WIDTH>().0.as_chunks::<N>().0;
     let mut targets = planes.each_mut().map(|plane| plane.as_chunks_mut::<WIDTH>().0);
-    let far = N >= MANY && targets.iter().all(|target| target.len() >= FAR / WIDTH);
+    let far = N == SIXTEEN && targets.iter().all(|target| target.len() >= FAR / WIDTH);
     let done = if far { split_far(pieces, &mut targets) } else { 0 };
     for (p, piece) in pieces.iter().enumerate().skip(done) {
         let registers = split_one(piece);
