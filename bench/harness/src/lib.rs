@@ -45,6 +45,9 @@ use worker::{Measured, Worker};
 /// Rounds that count, after one that warms up.
 pub const ROUNDS: usize = 5;
 
+/// For how long short work is repeated in one round.
+pub const LONG_ENOUGH: Duration = Duration::from_millis(20);
+
 /// What an implementation gives; any error ends its case.
 pub type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -69,6 +72,27 @@ impl Watch {
         };
         *self.total.get_or_insert_default() += taken;
         result
+    }
+
+    /// Repeats short work until the calls have taken [`LONG_ENOUGH`] together, and adds the median of their times. Python's workers
+    /// repeat theirs in the same way.
+    ///
+    /// # Errors
+    /// The first one of the work.
+    pub fn each<T, E>(&mut self, mut work: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+        let (mut calls, mut total) = (Vec::new(), Duration::ZERO);
+        loop {
+            let mut call = Self { by_processor: self.by_processor, ..Self::default() };
+            let result = call.time(&mut work)?;
+            let taken = call.total.unwrap_or_default();
+            calls.push(taken);
+            total += taken;
+            if total >= LONG_ENOUGH {
+                let middle = table::median(calls.iter().map(Duration::as_secs_f64));
+                *self.total.get_or_insert_default() += Duration::from_secs_f64(middle);
+                return Ok(result);
+            }
+        }
     }
 
     /// Returns the processor time of this process, if that is to be measured.
@@ -129,6 +153,7 @@ pub struct Case {
     prepare: Option<Prepare>,
     fresh: bool,
     rounds: usize,
+    by_processor: bool,
     place: Option<Place>,
     implementations: Vec<(&'static str, Implementation)>,
 }
@@ -150,6 +175,7 @@ impl Case {
             prepare: None,
             fresh: false,
             rounds: ROUNDS,
+            by_processor: false,
             place: None,
             implementations: Vec::new(),
         }
@@ -194,6 +220,13 @@ impl Case {
     #[must_use]
     pub fn rounds(mut self, rounds: usize) -> Self {
         self.rounds = rounds;
+        self
+    }
+
+    /// Measures this case as [`Bench::by_processor`] measures all of them.
+    #[must_use]
+    pub fn by_processor(mut self) -> Self {
+        self.by_processor = true;
         self
     }
 
@@ -341,10 +374,11 @@ impl Bench {
         how: &Implementation,
         folder: &Path,
     ) -> Result<Vec<table::Pair>, String> {
-        let mut ours = Worker::rust(OURS, folder, self.by_processor)?;
+        let by_processor = self.by_processor || case.by_processor;
+        let mut ours = Worker::rust(OURS, folder, by_processor)?;
         let mut peer = match how {
-            Implementation::Rust(_) => Worker::rust(name, folder, self.by_processor)?,
-            Implementation::Python => Worker::python(self.script, name, folder, self.by_processor)?,
+            Implementation::Rust(_) => Worker::rust(name, folder, by_processor)?,
+            Implementation::Python => Worker::python(self.script, name, folder, by_processor)?,
         };
         let mut pairs = Vec::new();
         for _ in 0..=case.rounds {
@@ -402,5 +436,17 @@ mod tests {
             watch.time(|| std::thread::sleep(Duration::from_millis(2)));
         }
         assert!(watch.total.unwrap() >= Duration::from_millis(4));
+    }
+
+    #[test]
+    fn short_work_is_repeated_and_counts_once() {
+        let (mut watch, mut calls) = (Watch::default(), 0);
+        let work = || {
+            calls += 1;
+            Ok::<_, std::fmt::Error>(calls)
+        };
+        assert!(watch.each(work).unwrap() > 1);
+        assert!(watch.total.unwrap() < LONG_ENOUGH);
+        assert!(watch.each(|| Err::<(), _>(std::fmt::Error)).is_err());
     }
 }

@@ -102,9 +102,10 @@ impl Job {
         let threads = if threads == 1 { String::new() } else { format!(" {threads} threads") };
         // The name lives as long as the program.
         let name = format!("{verb} {kind} {codec} {level} {filter}{threads}").leak();
-        Case::new(name, goal)
+        let case = Case::new(name, goal)
             .cell(format!("{verb} {kind}"), format!("{codec}, {filter}"), format!("level {level}{threads}"))
-            .prepare(move |folder| write_data(folder, kind))
+            .prepare(move |folder| write_data(folder, kind));
+        if self.threads == 1 { case.by_processor() } else { case }
     }
 
     fn decompress(self) -> Case {
@@ -166,7 +167,7 @@ impl Job {
             |chunk, data| {
                 data[7] ^= 1;
                 let right = data[7] ^ 1;
-                watch.time(|| cframe::decompress_into(chunk, &self.options(), data))?;
+                watch.each(|| cframe::decompress_into(chunk, &self.options(), data))?;
                 expect(data[7] == right)
             },
         )
@@ -180,7 +181,7 @@ impl Job {
             },
             |chunk, data| {
                 let (params, options) = (self.params()?, self.options());
-                let len = watch.time(|| cframe::compress_into(data, &params, &options, chunk))?;
+                let len = watch.each(|| cframe::compress_into(data, &params, &options, chunk))?;
                 // What the C library has made of it, if it has been asked already.
                 let theirs: f64 = match std::fs::read_to_string(self.size_file(folder)) {
                     Ok(size) => size.trim().parse()?,
@@ -219,7 +220,7 @@ impl Job {
                 chunk.truncate(len);
                 Ok((chunk, data))
             },
-            |chunk, data| Ok(watch.time(|| pure::blosc1_decompress(chunk, data)).map(drop)?),
+            |chunk, data| Ok(watch.each(|| pure::blosc1_decompress(chunk, data)).map(drop)?),
         )
     }
 
@@ -229,7 +230,7 @@ impl Job {
                 let data = self.data(folder)?;
                 Ok((vec![1; data.len() + 4096], data))
             },
-            |chunk, data| watch.time(|| self.pure_run(data, chunk)).map(drop),
+            |chunk, data| watch.each(|| self.pure_run(data, chunk)).map(drop),
         )
     }
 }
@@ -293,12 +294,14 @@ fn kernels(mut bench: Bench, size: usize) -> Bench {
     ];
     for (name, kernel) in all {
         let case = Case::new(format!("kernel {name} {size}").leak(), 1.0);
-        let case = case.cell("kernels alone", name, format!("{size} bytes"));
+        let case = case.cell("kernels alone", name, format!("{size} bytes")).by_processor();
         bench = bench.case(case.python(C).ours(move |_, watch| {
             let input: Vec<u8> = (0..BLOCK / size * size).map(|i| (i * 7 + i / 251) as u8).collect();
             let mut out = vec![1; input.len()];
-            watch.time(|| (0..TIMES).for_each(|_| kernel(black_box(&input), size, black_box(&mut out))));
-            Ok(())
+            watch.each(|| {
+                (0..TIMES).for_each(|_| kernel(black_box(&input), size, black_box(&mut out)));
+                Ok(())
+            })
         }));
     }
     bench

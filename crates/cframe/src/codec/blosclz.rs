@@ -172,11 +172,19 @@ impl<'t, S: Slot> Search<'t, S> {
         let end = input.len() - MARGIN;
         // The position of the first byte makes it a run of literals, so there is no match at 0.
         let (mut at, mut misses) = (1, 0usize);
+        // Where nothing has matched up to here, samples of the rest say whether anything will.
+        let mut unsure = self.plan.probe.0;
         while at < end {
             let Some((from, len)) = self.look_up(input, at, end) else {
                 // After many positions without a match, another match is unlikely, so more and more positions are skipped.
                 misses += 1;
                 at += 1 + (misses >> self.plan.patience);
+                if at >= unsure {
+                    if made.len == 0 && lz::hopeless(input.get(at..).unwrap_or_default()) {
+                        return None;
+                    }
+                    unsure = usize::MAX;
+                }
                 continue;
             };
             let back = back(input, made.anchor.max(1), from, at);

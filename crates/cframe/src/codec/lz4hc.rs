@@ -8,6 +8,8 @@ use super::lz4::{LAST_LITERALS, MATCH_LIMIT, MIN_MATCH, Sequences, WINDOW, back}
 
 const HEADS: usize = 1 << 15;
 const LINKS: usize = WINDOW + 1;
+/// The largest distance of a match: a link of `WINDOW` leads beyond it, and ends each chain without a question of its own.
+const REACH: usize = WINDOW - 1;
 
 /// An encoder that is used for one stream after another.
 #[derive(Default)]
@@ -18,7 +20,8 @@ pub(crate) struct Encoder {
 struct Tables {
     /// The latest position of each hash plus 1; 0 if there is none.
     heads: Box<[u32; HEADS]>,
-    /// For each position modulo the window, the distance to the previous position with the same hash; 0 if there is none.
+    /// For each position modulo the window, the distance to the previous position with the same hash; `WINDOW` if it is so far away
+    /// or farther.
     links: Box<[u16; LINKS]>,
 }
 
@@ -80,70 +83,105 @@ const MAX_SKIP: usize = 31;
 
 impl Search<'_> {
     /// Adds the positions below `to` to the chains.
-    #[inline(always)]
+    #[inline(never)]
     fn learn(&mut self, to: usize) {
         let (input, Tables { heads, links }) = (self.input, &mut *self.tables);
         // No match begins in the last bytes, so that four bytes follow each of these positions.
         let words = input.get(self.known..to + MIN_MATCH - 1).unwrap_or_default().windows(MIN_MATCH);
         for (at, word) in (self.known..to).zip(words) {
-            let hash = lz::word(word, 0).wrapping_mul(0x9E37_79B1) >> 17;
-            // The masks do not change the indices, but show the compiler that they are in range.
-            let head = &mut heads[hash as usize & (HEADS - 1)];
-            let distance = bound::left(at + 1, *head as usize);
-            links[at & WINDOW] = if *head == 0 || distance > WINDOW { 0 } else { distance as u16 };
-            *head = at as u32 + 1;
+            add(heads, links, at, lz::word(word, 0));
         }
         self.known = self.known.max(to);
     }
 
-    /// Returns the longest match of more than `least` bytes that contains position `at` and begins at `low` or later.
+    /// Returns the longest match of more than `least` bytes that contains position `at` and begins at `low` or later. If `least` is
+    /// not 0, `low + least` is behind `at`.
     #[inline(always)]
     fn best(&mut self, at: usize, low: usize, least: usize) -> Option<Match> {
-        self.learn(at + 1);
+        if self.known < at {
+            self.learn(at);
+        }
         let input = self.input;
         let here = lz::word(input, at);
-        let uniform = here == here.rotate_left(8);
-        let mut found = None;
-        let mut least = least.max(MIN_MATCH - 1);
-        let mut from = at;
-        // A longer match extends beyond the end of the best one so far. This is where to look for it, and what must be there.
-        let beyond = |least: usize| {
-            let probe = bound::left(low + least, at + 3);
-            (probe, lz::word(input, at + probe))
-        };
-        let (mut probe, mut wanted) = beyond(least);
-        let lowest = bound::left(at, WINDOW);
-        let mut left = self.attempts;
-        loop {
-            // Most positions are skipped by this loop, which is small enough for the registers.
+        if self.known == at {
+            let Tables { heads, links } = &mut *self.tables;
+            add(heads, links, at, here);
+            self.known = at + 1;
+        }
+        if here == here.rotate_left(8) {
+            return self.best_of_runs(at, low, least);
+        }
+        let (links, lowest) = (&*self.tables.links, bound::left(at, REACH));
+        let (mut from, mut left) = (at, self.attempts);
+        let (mut found, mut least) = (None, least);
+        // The loops over chains are small enough for the registers, and there is one for each question, because all time is spent here.
+        if least == 0 {
             loop {
-                let link = usize::from(self.tables.links[from & WINDOW]);
-                if left == 0 || link == 0 || from < lowest + link {
-                    return found;
+                let link = usize::from(links[from & WINDOW]);
+                if left == 0 || from < lowest + link {
+                    return None;
                 }
                 left -= 1;
                 from -= link;
-                if uniform || (lz::word(input, from + probe) == wanted && lz::word(input, from) == here) {
+                if lz::word(input, from) == here {
                     break;
                 }
             }
-            let known = if uniform {
-                let Some(run) = self.in_run(from, at) else { continue };
-                // In a run of one byte, only its start is useful, and the position from which it is as long as the run at `at`.
-                from = run.start;
-                self.compare(run.best, at, low)
-            } else {
-                self.compare(from, at, low)
+            let known = self.compare(from, at, low);
+            least = known.len;
+            found = Some(known);
+        }
+        while least < ENOUGH {
+            // A longer match extends beyond the end of the best one so far. This is where to look for it, and what must be there.
+            let probe = bound::left(low + least, at + MIN_MATCH - 1);
+            let wanted = lz::word(input, at + probe);
+            let known = loop {
+                loop {
+                    let link = usize::from(links[from & WINDOW]);
+                    if left == 0 || from < lowest + link {
+                        return found;
+                    }
+                    left -= 1;
+                    from -= link;
+                    if lz::word(input, from + probe) == wanted && lz::word(input, from) == here {
+                        break;
+                    }
+                }
+                let known = self.compare(from, at, low);
+                if known.len > least {
+                    break known;
+                }
             };
+            least = known.len;
+            found = Some(known);
+        }
+        found
+    }
+
+    /// Does the same as `best` where the first four bytes are equal. In a run of one byte, only its start is useful, and the position
+    /// from which it is as long as the run at `at`.
+    #[inline(never)]
+    fn best_of_runs(&self, at: usize, low: usize, least: usize) -> Option<Match> {
+        let (links, lowest) = (&*self.tables.links, bound::left(at, REACH));
+        let (mut from, mut found, mut least) = (at, None, least.max(MIN_MATCH - 1));
+        for _ in 0..self.attempts {
+            let link = usize::from(links[from & WINDOW]);
+            if from < lowest + link {
+                break;
+            }
+            from -= link;
+            let Some(run) = self.in_run(from, at) else { continue };
+            from = run.start;
+            let known = self.compare(run.best, at, low);
             if known.len > least {
                 least = known.len;
                 found = Some(known);
-                (probe, wanted) = beyond(least);
             }
             if least >= ENOUGH {
-                return found;
+                break;
             }
         }
+        found
     }
 
     /// Returns the match between two positions with the same four bytes.
@@ -172,7 +210,9 @@ impl Search<'_> {
     fn run(mut self, mut made: Sequences<'_>) -> Option<usize> {
         let (mut at, mut misses) = (0, 0);
         while at <= self.last && self.last > 0 {
-            let Some(mut chosen) = self.best(at, made.anchor, 0) else {
+            // A match that begins earlier would have been found there, if no position was skipped.
+            let low = if misses >> self.patience == 0 { at } else { made.anchor };
+            let Some(mut chosen) = self.best(at, low, 0) else {
                 // All positions are added to the chains, so a match that begins at a skipped position is found a little later.
                 misses += 1;
                 at += 1 + (misses >> self.patience).min(MAX_SKIP);
@@ -207,6 +247,16 @@ impl Search<'_> {
         }
         made.finish()
     }
+}
+
+/// Adds a position to the chain of its hash.
+#[inline(always)]
+fn add(heads: &mut [u32; HEADS], links: &mut [u16; LINKS], at: usize, word: u32) {
+    let hash = word.wrapping_mul(0x9E37_79B1) >> 17;
+    // The masks do not change the indices, but show the compiler that they are in range.
+    let head = &mut heads[hash as usize & (HEADS - 1)];
+    links[at & WINDOW] = (at + 1 - *head as usize).min(WINDOW) as u16;
+    *head = at as u32 + 1;
 }
 
 #[cfg(test)]

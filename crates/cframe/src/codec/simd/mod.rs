@@ -348,8 +348,8 @@ mod tests {
     #[test]
     #[allow(unsafe_code)]
     fn each_width_of_instructions_equals_the_twin() {
-        fn check<const N: usize>() {
-            let groups: Vec<[[u8; 16]; N]> = (0..8)
+        fn check<const N: usize>(count: usize) {
+            let groups: Vec<[[u8; 16]; N]> = (0..count)
                 .map(|g| std::array::from_fn(|i| std::array::from_fn(|k| bytes((N * g + i) * 16 + k))))
                 .collect();
             let mut expected = vec![Vec::new(); N];
@@ -384,10 +384,13 @@ mod tests {
                 assert!(done == groups.len() && again == groups, "size {N}, {wide}");
             }
         }
-        check::<2>();
-        check::<4>();
-        check::<8>();
-        check::<16>();
+        // Few groups, and so many that planes of the largest elements are written in tiles.
+        for count in [8, 292] {
+            check::<2>(count);
+            check::<4>(count);
+            check::<8>(count);
+            check::<16>(count);
+        }
         if std::arch::is_x86_feature_detected!("avx2") && has_avx512() {
             let plane: [u8; 8 * LINE] = std::array::from_fn(bytes);
             let mut rows = [vec![0; 800], vec![0; 800]];
