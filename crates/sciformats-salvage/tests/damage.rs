@@ -684,3 +684,22 @@ fn references_to_what_is_lost_are_missing() {
     assert_eq!(object("/axis").state, State::Partial, "{:?}", object("/axis"));
     assert!(object("/axis").reasons.iter().any(|reason| reason.contains("scale")));
 }
+
+#[test]
+fn nodes_and_heaps_that_all_fit_each_other_take_no_longer_than_others() {
+    let mut bytes = sample(Bound::Earliest);
+    // A heap with one name, and a symbol table node with one link. Comparing each node with each heap would take minutes.
+    let header = bytes.len() as u64;
+    for number in 0..16_000u64 {
+        let at = bytes.len() as u64;
+        bytes.extend(b"HEAP\0\0\0\0");
+        bytes.extend([24, 1, at + 32].iter().flat_map(|field: &u64| field.to_le_bytes()));
+        bytes.extend(b"\0\0\0\0\0\0\0\0name\0\0\0\0\0\0\0\0\0\0\0\0");
+        bytes.extend(b"SNOD\x01\0\x01\0");
+        bytes.extend([8, header + number, 0, 0, 0].iter().flat_map(|field| field.to_le_bytes()));
+    }
+    bytes.resize(bytes.len() + 512, 0x55);
+    let found = examined(bytes);
+    assert!(found.report().structures.get("local heap").is_some_and(|&count| count > 16_000));
+    assert_eq!(check(&found).0, 6);
+}
