@@ -194,21 +194,84 @@ def salvage(program, damaged, saved):
         return subprocess.CompletedProcess(command, 124, "", "took longer than a minute")
 
 
+def described(program, original):
+    """The ranges of each object header of an undamaged file with its continuations, by the path of the object, without the first slash."""
+    run = subprocess.run([program, "inspect", "--json", original], capture_output=True, text=True, timeout=60, check=True)
+    found, own = {}, None
+    for line in run.stdout.splitlines():
+        one = json.loads(line)
+        if one["structure"] == "object header":
+            own = found.setdefault(one["fields"]["path"].lstrip("/"), [])
+        if one["structure"] in ("object header", "object header continuation") and own is not None:
+            own.append((one["offset"], one["size"]))
+    return found
+
+
+def named(data, addresses):
+    """The places of a file at which each address is written as eight bytes, the lowest first."""
+    wanted, found = np.unique(np.array(sorted(addresses), dtype="<u8")), {}
+    for shift in range(8):
+        words = np.frombuffer(data, "<u8", (len(data) - shift) // 8, shift)
+        for i in np.flatnonzero(np.isin(words, wanted)):
+            found.setdefault(int(words[i]), []).append(int(i) * 8 + shift)
+    return found
+
+
+MAPS = {}
+
+
+def map_of(program, original):
+    """What `described` and `named` say about an undamaged HDF5 file."""
+    if original not in MAPS:
+        with h5py.File(original) as f:
+            addresses = {offset for ds in datasets(f).values() for _, offset, _ in pieces(ds) if ds.chunks}
+        MAPS[original] = described(program, original), named(open(original, "rb").read(), addresses)
+    return MAPS[original]
+
+
+class Tally:
+    """Counts pieces: those in the damaged file; of these those whose description is there as well; and of these those whose address is
+    still written somewhere. Each with how many of them were saved."""
+
+    def __init__(self):
+        self.there = self.good = self.doubted = self.bare = 0
+        self.described = self.described_good = self.led = self.led_good = 0
+
+    def add(self, is_there, is_described, is_led, is_good, is_doubted=False, is_bare=False):
+        self.there += is_there
+        self.good += is_good
+        self.doubted += is_doubted
+        self.bare += is_bare
+        self.described += is_there and is_described
+        self.described_good += is_good and is_described
+        self.led += is_there and is_described and is_led
+        self.led_good += is_good and is_described and is_led
+
+    def into(self, row):
+        for key, count in vars(self).items():
+            key = {"good": "saved"}.get(key, key)
+            row[key] = row.get(key, 0) + int(count)
+
+
+def is_kept(before, after, ranges):
+    return all(before[at:at + size] == after[at:at + size] for at, size in ranges)
+
+
 def check(program, original, damaged, saved):
-    """Returns the number of pieces that are in the damaged file, of those that were saved, and of those that are right and listed as
-    missing, the false claims, and whether the program failed."""
+    """Returns the numbers of pieces, the false claims, and whether the program failed."""
     if os.path.exists(saved):
         os.remove(saved)
     before, after = open(original, "rb").read(), open(damaged, "rb").read()
     run = salvage(program, damaged, saved)
     if open(damaged, "rb").read() != after:
-        return 0, 0, 0, [("whole", damaged, "the damaged file was changed")], 0
+        return Tally(), [("whole", damaged, "the damaged file was changed")], 0
     report = None
     if run.returncode in (0, 1) and run.stdout.strip():
         report = json.loads(run.stdout)
     failed = report is None
-    there = good = doubted = 0
+    tally = Tally()
     wrong = []
+    headers, leads = map_of(program, original)
     with h5py.File(original) as o:
         by_address, by_path = {}, {}
         for name, ref in datasets(o).items():
@@ -232,10 +295,13 @@ def check(program, original, damaged, saved):
                     wrong.append((obj["state"], name, "elements"))
                 elif any(k not in ds.attrs or not same(ds.attrs[k], ref.attrs[k]) for k in ref.attrs if k not in ("CLASS", "REFERENCE_LIST", "DIMENSION_LIST", "NAME")):
                     wrong.append((obj["state"], name, "attributes"))
+            is_described = is_kept(before, after, headers[name])
             for sel, offset, size in pieces(ref):
-                intact = after[offset:offset + size] == before[offset:offset + size]
-                there += intact
+                intact = is_kept(before, after, [(offset, size)])
+                # What leads to contiguous elements is in the description.
+                is_led = not ref.chunks or any(is_kept(before, after, [(at, 8)]) for at in leads.get(offset, []))
                 if ds is None or ds.shape != ref.shape:
+                    tally.add(intact, is_described, is_led, False)
                     continue
                 try:
                     equal = same(ds[sel], ref[sel])
@@ -243,14 +309,13 @@ def check(program, original, damaged, saved):
                     equal = False
                 listed = overlaps(sel, ref.shape, obj["missing"])
                 # What is listed as missing is not saved, whether or not it is right.
-                if equal and intact:
-                    good += not listed
-                    doubted += listed
+                right = equal and intact
+                tally.add(intact, is_described, is_led, right and not listed, right and listed)
                 if not equal and not listed and obj["state"] == "partial":
                     wrong.append(("partial, unchecked" if obj["unchecked"] else "partial", name, str(sel)))
         if out is not None:
             out.close()
-    return there, good, doubted, wrong, failed
+    return tally, wrong, failed
 
 
 def damage(kind, data, rng):
@@ -518,8 +583,10 @@ def read_rawarray(path, chunks):
     count = int(np.frombuffer(data[40:48], "<u8")[0])
     shape = np.frombuffer(data[48:48 + 8 * count], "<u8")[::-1].astype(int)
     at = 48 + 8 * count
-    size = 4 * int(np.prod(shape))
-    return {"": np.frombuffer(data[at:at + size], "<u4").reshape(shape)}
+    kind, width = (int(word) for word in np.frombuffer(data[16:32], "<u8"))
+    # An array of bytes stands for one whose type is lost.
+    dtype = "<u4" if (kind, width) == (2, 4) else f"V{width}"
+    return {"": np.frombuffer(data[at:at + width * int(np.prod(shape))], dtype).reshape(shape)}
 
 
 OTHERS = {
@@ -578,6 +645,29 @@ def blosc2_chunks(path):
     return [bytes(array.schunk.get_chunk(i)) for i in range(array.schunk.nchunks)]
 
 
+def description_of(label, before, chunks, stored):
+    """The ranges that say what the arrays are, and for each part the ranges of which one has to be there to lead to it; `None` if
+    nothing but the description leads to them."""
+    if label == "RawArray":
+        return [(0, 48 + 8 * int.from_bytes(before[40:48], "little"))], None
+    if label == "ASDF":
+        blocks = [at for at in range(len(before)) if before.startswith(b"\xd3BLK", at)]
+        # The header of a block leads to it.
+        return [(0, blocks[0])], {key: [(blocks[int(key[0][-1])], 54)] for key in stored}
+    if label == "Blosc2":
+        header, size = int.from_bytes(before[11:15], "big"), int.from_bytes(before[39:47], "big")
+        index = header + size
+        return [(0, header)], {key: [(index, int.from_bytes(before[index + 12:index + 16], "little"))] for key in stored}
+    # GSD: the header, the names, each of which fills at most 64 bytes, and the entries of the index.
+    index, entries, names = (int.from_bytes(before[at:at + 8], "little") for at in (8, 16, 24))
+    leads = {}
+    for at in range(index, index + 32 * entries, 32):
+        frame, number = int.from_bytes(before[at:at + 8], "little"), int.from_bytes(before[at + 28:at + 30], "little")
+        if number < len(GSD_NAMES):
+            leads[f"{frame}/{GSD_NAMES[number]}", ()] = [(at, 32)]
+    return [(0, 256), (names, 64 * len(GSD_NAMES))], leads
+
+
 def check_other(program, label, original, damaged, saved, chunks, stored):
     """As `check`, for a file of another format."""
     if os.path.exists(saved):
@@ -591,28 +681,38 @@ def check_other(program, label, original, damaged, saved, chunks, stored):
     found = {}
     if os.path.exists(saved):
         found = read_apart(label, saved, chunks)
-    there = good = doubted = 0
+    tally = Tally()
     wrong = []
+    before = open(original, "rb").read()
+    headers, leads = description_of(label, before, chunks, stored)
+    is_described = is_kept(before, after, headers)
     for name, data in chunks.items():
         path = {"ASDF": f"/{name}", "GSD": f"/frames/{name}"}.get(label, "/")
         obj = objects.get(path)
         for at, part in rows_of(name, data, chunks, label):
             intact = stored[name, at] in after
-            there += intact
+            is_led = any(is_kept(before, after, [place]) for place in leads.get((name, at), [])) if leads is not None else True
             have = found.get(name)
             if have is not None and have.dtype == bool:
                 # Only which parts were found is known.
-                good += bool(have[at[0] // 10] and intact)
+                tally.add(intact, is_described, is_led, bool(have[at[0] // 10] and intact))
+                continue
+            if have is not None and have.dtype.kind in "VS":
+                # The type is lost, and perhaps the shape. The bytes may be there.
+                place = have.tobytes().find(stored[name, at]) if have.ndim == 1 else at[0]
+                rows = slice(place, place + (part.nbytes if have.ndim == 1 else len(part)))
+                is_bare = intact and place >= 0 and have[rows].tobytes() == stored[name, at] and not overlaps((rows,), have.shape, obj["missing"])
+                tally.add(intact, is_described, is_led, False, False, is_bare)
                 continue
             equal = have is not None and have.shape == data.shape and np.array_equal(have[at[0]:at[0] + len(part)] if at else have, part)
             listed = obj is not None and overlaps((slice(at[0], at[0] + len(part)),) if at else (slice(0, len(data)),), (*data.shape, 1), obj["missing"])
-            good += bool(equal and intact and not listed)
-            doubted += bool(equal and intact and listed)
+            right = bool(equal and intact)
+            tally.add(intact, is_described, is_led, right and not listed, right and listed)
             if have is not None and obj is not None and not equal and not listed and obj["state"] in ("whole", "unchecked", "partial"):
                 state = "partial, unchecked" if obj["state"] == "partial" and obj["unchecked"] else obj["state"]
                 wrong.append((state, name, str(at)))
     # Nothing left to write is no failure.
-    return there, good, doubted, wrong, report is None and "no structure" not in run.stderr and "not all there" not in run.stderr
+    return tally, wrong, report is None and "no structure" not in run.stderr and "not all there" not in run.stderr
 
 
 def others(program, folder, count):
@@ -631,24 +731,22 @@ def others(program, folder, count):
         else:
             stored = {(name, at): stored_in(label, before, name, part) for name, at, part in parts}
         for kind in KINDS[1:]:
-            row = dict(writer=label, damage=kind, files=0, there=0, saved=0, doubted=0, h5py=None, h5clear=None, h5dump=None, failed=0, wrong=[])
+            row = dict(writer=label, damage=kind, files=0, h5py=None, h5clear=None, h5dump=None, failed=0, wrong=[])
             for i in range(count):
                 rng = random.Random(f"{SEED} {label} {kind} {i}")
                 damaged = f"{folder}/damaged-other.{extension}"
                 open(damaged, "wb").write(damage(kind, before, rng))
                 saved = f"{folder}/saved-other.{extension}"
-                there, good, doubted, wrong, failed = check_other(program, label, original, damaged, saved, chunks, stored)
+                tally, wrong, failed = check_other(program, label, original, damaged, saved, chunks, stored)
                 row["files"] += 1
-                row["there"] += there
-                row["saved"] += good
-                row["doubted"] += doubted
+                tally.into(row)
                 row["failed"] += failed
                 row["wrong"] += wrong
-                if failed or good < 0.8 * there or any(claim[0] in ("whole", "partial") for claim in wrong):
+                if failed or tally.good < 0.8 * tally.there or any(claim[0] in ("whole", "partial") for claim in wrong):
                     tag = "failed" if failed else "wrong" if wrong else "low"
                     keep = f"{folder}/{tag}-{label}-{kind.replace(' ', '_')}-{i}.{extension}"
                     shutil.copy(damaged, keep)
-                    print(tag, keep, there, good, wrong[:3], file=sys.stderr)
+                    print(tag, keep, tally.there, tally.good, wrong[:3], file=sys.stderr)
             yield row
 
 
@@ -680,7 +778,7 @@ def run(program, folder, output, count, kills, minutes):
     rows = []
     for label, paths in samples.items():
         for kind in KINDS:
-            row = dict(writer=label, damage=kind, files=0, there=0, saved=0, doubted=0, h5py=0, h5clear=0, h5dump=0, failed=0, wrong=[])
+            row = dict(writer=label, damage=kind, files=0, h5py=0, h5clear=0, h5dump=0, failed=0, wrong=[])
             share_began = time.monotonic()
             for i in range(count):
                 if i > 0 and late():
@@ -691,18 +789,16 @@ def run(program, folder, output, count, kills, minutes):
                 data = damage(kind, open(original, "rb").read(), rng)
                 damaged = f"{folder}/damaged.h5"
                 open(damaged, "wb").write(data)
-                there, good, doubted, wrong, failed = check(program, original, damaged, f"{folder}/saved.h5")
+                tally, wrong, failed = check(program, original, damaged, f"{folder}/saved.h5")
                 row["files"] += 1
-                row["there"] += there
-                row["saved"] += good
-                row["doubted"] += doubted
+                tally.into(row)
                 row["failed"] += failed
                 row["wrong"] += wrong
-                if failed or wrong or good < 0.8 * there:
+                if failed or wrong or tally.good < 0.8 * tally.there:
                     tag = "failed" if failed else "wrong" if wrong else "low"
                     keep = f"{folder}/{tag}-{label.replace(' ', '_')}-{kind.replace(' ', '_')}-{i}.h5"
                     shutil.copy(damaged, keep)
-                    print(tag, keep, original, there, good, wrong[:3], file=sys.stderr)
+                    print(tag, keep, original, tally.there, tally.good, wrong[:3], file=sys.stderr)
                 row["h5py"] += ask(sys.executable, __file__, "peer", damaged, original)
                 row["h5dump"] += dumps(damaged)
                 copy = f"{folder}/clear.h5"

@@ -84,7 +84,7 @@ fn claims(row: &Value, state: &str) -> u64 {
 
 fn render(rows: &[Value]) -> String {
     let mut out = format!(
-        "{HEADING}\n\n| writer | damage | files | pieces there | salvage | right, listed as missing | h5py | h5clear, h5py | files h5dump reads | wrong: whole, partial | differ: unchecked |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
+        "{HEADING}\n\n| writer | damage | files | pieces there | salvage | with description | with description and lead | right, listed as missing | bytes alone | h5py | h5clear, h5py | files h5dump reads | wrong: whole, partial | differ: unchecked |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
     );
     for row in rows {
         let text = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -101,14 +101,21 @@ fn render(rows: &[Value]) -> String {
             0 => String::new(),
             there => format!(" ({:.1} %)", number(row, "saved") as f64 * 100.0 / there as f64),
         };
+        let of = |all: &str, good: &str| match (number(row, all), number(row, good)) {
+            (0, _) => "·".to_owned(),
+            (all, good) => format!("{good} of {all} ({:.1} %)", good as f64 * 100.0 / all as f64),
+        };
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {there} | {}{share} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {there} | {}{share} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             text("writer"),
             text("damage"),
             number(row, "files"),
             number(row, "saved"),
+            of("described", "described_good"),
+            of("led", "led_good"),
             number(row, "doubted"),
+            number(row, "bare"),
             peer("h5py"),
             peer("h5clear"),
             peer("h5dump"),
@@ -126,14 +133,18 @@ mod tests {
     #[test]
     fn rows_are_rendered_and_false_claims_are_counted() {
         let row = serde_json::json!({
-            "writer": "h5py", "damage": "cut", "files": 2, "there": 200, "saved": 199, "doubted": 1, "h5py": 0, "h5clear": 3, "h5dump": 1,
+            "writer": "h5py", "damage": "cut", "files": 2, "there": 200, "saved": 199, "doubted": 1,
+            "described": 160, "described_good": 160, "led": 150, "led_good": 147, "bare": 2, "h5py": 0, "h5clear": 3, "h5dump": 1,
             "failed": 0, "wrong": [["unchecked", "a", "elements"], ["whole", "b", "elements"], ["partial", "c", "1"]],
         });
         assert_eq!((claims(&row, "whole"), claims(&row, "unchecked"), claims(&row, "partial")), (1, 1, 1));
         let other = serde_json::json!({"writer": "GSD", "damage": "cut", "files": 1, "there": 4, "saved": 4, "h5py": null, "h5clear": null, "h5dump": null});
-        assert!(render(&[other]).ends_with("| GSD | cut | 1 | 4 | 4 (100.0 %) | 0 | · | · | · | 0 | 0 |\n"));
         assert!(
-            render(&[row]).ends_with("| h5py | cut | 2 | 200 | 199 (99.5 %) | 1 | 0 | 3 | 1 | 2 | 1 |\n")
+            render(&[other])
+                .ends_with("| GSD | cut | 1 | 4 | 4 (100.0 %) | · | · | 0 | 0 | · | · | · | 0 | 0 |\n")
         );
+        assert!(render(&[row]).ends_with(
+            "| h5py | cut | 2 | 200 | 199 (99.5 %) | 160 of 160 (100.0 %) | 147 of 150 (98.0 %) | 1 | 2 | 0 | 3 | 1 | 2 | 1 |\n"
+        ));
     }
 }

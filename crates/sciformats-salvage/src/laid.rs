@@ -12,6 +12,8 @@ use sciformats_core::{Fault, ReadAt, Result};
 pub(crate) struct Laid {
     source: Arc<dyn ReadAt>,
     patches: Vec<Patch>,
+    /// The patches by their offsets: the offset, the largest end of this one and all before it, and the number of the patch.
+    order: Vec<(u64, u64, usize)>,
     len: u64,
 }
 
@@ -19,7 +21,26 @@ impl Laid {
     /// Lays `patches` over `source`. Later patches win.
     pub(crate) fn new(source: Arc<dyn ReadAt>, patches: Vec<Patch>) -> Self {
         let len = patches.iter().map(end).fold(source.size(), u64::max);
-        Self { source, patches, len }
+        let mut order: Vec<(u64, u64, usize)> =
+            patches.iter().enumerate().map(|(i, patch)| (patch.offset, end(patch), i)).collect();
+        order.sort_unstable();
+        let mut most = 0;
+        for (_, end, _) in &mut order {
+            most = most.max(*end);
+            *end = most;
+        }
+        Self { source, patches, order, len }
+    }
+
+    /// Returns the numbers of the patches that have bytes of a range, in their order.
+    fn touched(&self, offset: u64, stop: u64) -> Vec<usize> {
+        let before = self.order.partition_point(|(start, ..)| *start < stop);
+        let near = self.order.get(..before).unwrap_or_default().iter().rev();
+        let near = near.take_while(|(_, most, _)| *most > offset).map(|(.., i)| *i);
+        let mut found: Vec<usize> =
+            near.filter(|i| self.patches.get(*i).is_some_and(|patch| end(patch) > offset)).collect();
+        found.sort_unstable();
+        found
     }
 }
 
@@ -34,10 +55,9 @@ impl ReadAt for Laid {
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         let stop = offset.saturating_add(len as u64); // a bound: checked against the lengths below
-        let touched = || {
-            self.patches.iter().enumerate().filter(|(_, patch)| patch.offset < stop && end(patch) > offset)
-        };
-        if touched().next().is_none() && stop <= self.source.size() {
+        let numbers = self.touched(offset, stop);
+        let touched = || numbers.iter().filter_map(|&i| Some((i, self.patches.get(i)?)));
+        if numbers.is_empty() && stop <= self.source.size() {
             return self.source.read_at(offset, len);
         }
         let missing = || {

@@ -140,16 +140,25 @@ impl Report {
     #[must_use]
     pub fn with_losses(mut self, losses: &[Loss]) -> Self {
         let mut parents = BTreeSet::new();
+        let paths: BTreeSet<String> = self.objects.iter().map(|object| object.path.clone()).collect();
+        let mut of_objects: BTreeMap<&str, Vec<&Loss>> = BTreeMap::new();
+        for loss in losses {
+            of_objects.entry(owner(&loss.path, &paths)).or_default().push(loss);
+        }
         for object in &mut self.objects {
-            for loss in losses.iter().filter(|loss| loss.path == object.path) {
+            for loss in of_objects.get(object.path.as_str()).into_iter().flatten() {
+                let why = match loss.path.strip_prefix(&object.path).and_then(|rest| rest.strip_prefix('@')) {
+                    Some(attribute) => format!("the attribute {attribute} {}", loss.what),
+                    None => loss.what.clone(),
+                };
                 if loss.is_of_storage() {
-                    object.reasons.push(loss.what.clone());
+                    object.reasons.push(why);
                     continue;
                 }
                 let absent = loss.what == LEFT_OUT;
                 object.state = object.state.max(if absent { State::Lost } else { State::Partial });
-                if !object.reasons.contains(&loss.what) {
-                    object.reasons.push(loss.what.clone());
+                if !object.reasons.contains(&why) {
+                    object.reasons.push(why);
                 }
                 if absent && let Some((parent, _)) = object.path.rsplit_once('/') {
                     parents.insert(if parent.is_empty() { "/".to_owned() } else { parent.to_owned() });
@@ -197,4 +206,11 @@ impl Report {
             "map": self.map.json(),
         })
     }
+}
+
+/// Returns the path of the object of a loss, which may be one of an attribute: the longest known path before an `@`.
+fn owner<'a>(path: &'a str, paths: &BTreeSet<String>) -> &'a str {
+    let ends = path.rmatch_indices('@').map(|(at, _)| at);
+    let mut before = ends.filter_map(|at| path.get(..at)).filter(|start| paths.contains(*start));
+    if paths.contains(path) { path } else { before.next().unwrap_or(path) }
 }

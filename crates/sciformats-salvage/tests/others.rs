@@ -142,6 +142,46 @@ fn raw_array_whose_size_is_wrong_or_whose_writer_was_killed() {
     assert_eq!(rawarray::Reader::open(&path).unwrap().read::<u32>().unwrap(), data);
 }
 
+#[test]
+fn raw_array_without_the_first_fields_of_its_header() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("damaged.ra");
+    let data = numbers(3, 35);
+    let bytes = rawarray::RawArray::new([7, 5], data.clone()).unwrap().encode(&Default::default()).unwrap();
+    let wanted: Vec<u8> = data.iter().flat_map(|number| number.to_le_bytes()).collect();
+    // The zeros may go on over flags that say that the byte order is another one.
+    for (lost, has_type, byte) in
+        [(8, true, 0), (16, true, 0), (24, false, 0), (40, false, 0), (48, false, 0), (48, false, 0xa5)]
+    {
+        let mut damaged = bytes.clone();
+        damaged[..lost].fill(byte);
+        std::fs::write(&path, &damaged).unwrap();
+        let found = sciformats_salvage::examine(&path, &Options::default()).unwrap();
+        let object = &found.report().objects[0];
+        assert_eq!((object.state, object.missing.len()), (State::Partial, 0), "{lost}: {object:?}");
+        let clean = saved(&found, folder.path(), "saved.ra").unwrap();
+        let reader = rawarray::Reader::open(&clean).unwrap();
+        assert_eq!((reader.shape(), reader.read_bytes().unwrap()), (&[5, 7][..], wanted.clone()), "{lost}");
+        assert_eq!(reader.element() == rawarray::ElementType::UInt(4), has_type, "{lost}");
+    }
+    // Without the dimensions, the bytes of the file are left, and the report does not call them an array.
+    for (lost, byte) in [(64, 0xa5), (64, 0)] {
+        let mut damaged = bytes.clone();
+        damaged[..lost].fill(byte);
+        std::fs::write(&path, &damaged).unwrap();
+        let found = sciformats_salvage::examine(&path, &Options::default()).unwrap();
+        let object = &found.report().objects[0];
+        assert_eq!((object.state, object.kind), (State::Partial, "bytes"));
+        assert_eq!(object.missing, [(vec![0], vec![48])]);
+        let clean = saved(&found, folder.path(), "saved.ra").unwrap();
+        let reader = rawarray::Reader::open(&clean).unwrap();
+        assert_eq!(reader.read::<u8>().unwrap(), damaged);
+    }
+    std::fs::write(&path, vec![0; 4096]).unwrap();
+    let found = sciformats_salvage::examine(&path, &Options::default()).unwrap();
+    assert!(found.is_empty() && found.report().objects[0].state == State::Lost);
+}
+
 #[allow(clippy::type_complexity, reason = "the parts are named where they are used")]
 fn trajectory() -> (Vec<u8>, BTreeMap<(u64, String), Vec<u32>>) {
     let options = gsd_rs::CreateOptions::new("test", "walk", gsd_rs::Version::new(1, 0));
@@ -336,6 +376,34 @@ fn blosc2_without_its_header() {
         assert_eq!((object.state, object.chunks), (State::Partial, Some((12 - lost, 12))));
         let missing: Vec<_> = (0..lost).map(|_| (vec![0], vec![100])).collect();
         assert_eq!(object.missing, missing);
+    }
+}
+
+#[test]
+fn blosc2_without_its_header_and_without_chunks_between_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bytes, _) = frame(false);
+    let original = cframe::Frame::from_bytes(bytes.clone()).unwrap();
+    let mut damaged = bytes;
+    damaged[..64].fill(0);
+    for chunk in [2, 5] {
+        let Ok(cframe::ChunkPlace::At(at)) = original.chunk_place(chunk) else { panic!() };
+        let at = usize::try_from(at).unwrap();
+        // The head of one looks like that of a chunk that is larger than all that may be decoded.
+        damaged[at..at + 32].fill(if chunk == 2 { 0 } else { 5 });
+        damaged[at + 4..at + 8].copy_from_slice(&0x7000_0000u32.to_le_bytes());
+        damaged[at + 12..at + 16].copy_from_slice(&64u32.to_le_bytes());
+    }
+    let path = folder.path().join("damaged.b2frame");
+    std::fs::write(&path, &damaged).unwrap();
+    let found = examine(&path, &Options::default().with_threads(1)).unwrap();
+    let object = &found.report().objects[0];
+    assert_eq!((object.state, object.chunks), (State::Partial, Some((10, 12))), "{object:?}");
+    let kept = cframe::Frame::open(saved(&found, folder.path(), "saved.b2frame").unwrap()).unwrap();
+    for chunk in (0..12).filter(|chunk| ![2, 5].contains(chunk)) {
+        let right =
+            kept.chunk(chunk).unwrap().decode().unwrap() == original.chunk(chunk).unwrap().decode().unwrap();
+        assert!(right, "chunk {chunk}");
     }
 }
 

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hdf5_pure::options::MissingSources;
 use hdf5_pure::structure::{Chunked, IndexKind, Layout, MessageType, Selection, StoredChunk};
-use hdf5_pure::{Address, Dataset, File, OpenOptions, Range, Slab};
-use sciformats::formats::hdf5::leads_elsewhere;
+use hdf5_pure::{Address, Dataset, Datatype, File, OpenOptions, Range, Slab};
+use sciformats::formats::hdf5::{element, leads_elsewhere};
+use sciformats::model::ElementType;
+use sciformats::model::canonical::{self, spans};
 use sciformats_core::{Result, bound};
 
 use super::Work;
@@ -21,8 +23,15 @@ const ZEROS: &str = "elements are in sectors of zeros, and nothing tells whether
 const CLASH: &str = "bytes of elements also belong to something else";
 /// Why elements count as missing that were placed by their order.
 const PLACED: &str = "the place of chunks is guessed by their order in the file";
+/// So many bytes of zeros at an end of the value of an attribute may be those of a lost sector.
+const LOST_BYTES: usize = 8;
 /// The most missing chunks that are listed.
 const LISTED: u64 = 1 << 20;
+/// Why elements count as missing that refer to objects.
+const REFERS: &str = "references lead to objects that are lost";
+/// How often a part of a dataset is halved in search of elements that lead to something lost. What writes the clean file gives up
+/// later than this, so that it leaves nothing out that is not listed.
+const ATTEMPTS: usize = 1024;
 /// The elements that are read at a time to see whether what they lead to is there.
 const PIECE: u64 = 1 << 16;
 
@@ -39,6 +48,14 @@ impl Work {
         self.shown(file, &mut objects);
         objects.sort_by(|a, b| a.path.cmp(&b.path));
         objects
+    }
+
+    /// Notes which objects have a path and cannot be read, so that what refers to them refers to nothing in the clean file.
+    pub(super) fn note_unreadable(&mut self, file: &File) {
+        let datasets =
+            self.tree.nodes.iter().filter(|(_, node)| ["dataset", "object"].contains(&node.kind()));
+        let unreadable = datasets.filter(|(at, _)| file.dataset_at(Address(**at)).is_err());
+        self.unreadable = unreadable.map(|(_, node)| node.path.clone().into_bytes()).collect();
     }
 
     fn object(&self, file: &File, at: u64, node: &Node) -> ObjectReport {
@@ -82,14 +99,26 @@ impl Work {
         }
         match file.attributes_at(Address(at)) {
             Ok(attributes) => {
+                let zeros = self.damaged && self.has_zeros_in_structures(at);
                 for attribute in attributes {
                     let name =
                         attribute.name().map(ToString::to_string).unwrap_or_else(|| "without a name".into());
                     if attribute.datatype().is_ok_and(leads_elsewhere) {
                         unchecked(&mut report);
                     }
-                    if let Err(error) = attribute.canonical() {
-                        spoil(&mut report, State::Partial, format!("the attribute {name}: {error}"));
+                    match attribute.canonical() {
+                        Ok(bytes)
+                            if self.damaged && self.refers_to_lost(attribute.datatype().ok(), &bytes) =>
+                        {
+                            spoil(&mut report, State::Partial, format!("the attribute {name}: {REFERS}"));
+                        }
+                        Ok(_) if zeros && attribute.raw().is_ok_and(ends_in_zeros) => {
+                            spoil(&mut report, State::Partial, format!("the attribute {name}: {ZEROS}"));
+                        }
+                        Ok(_) => {}
+                        Err(error) => {
+                            spoil(&mut report, State::Partial, format!("the attribute {name}: {error}"));
+                        }
                     }
                 }
             }
@@ -113,6 +142,12 @@ impl Work {
             }
         }
         report
+    }
+
+    /// Returns whether structures of an object are in sectors of zeros, at least in part. They may be unused space.
+    fn has_zeros_in_structures(&self, at: u64) -> bool {
+        let (parts, _) = self.carver.extents_of(Address(at));
+        parts.into_iter().any(|(start, len, elements)| !elements && self.in_zeros(start, len))
     }
 
     fn dataset(&self, dataset: &Dataset, at: u64, report: &mut ObjectReport) -> Result<()> {
@@ -188,7 +223,7 @@ impl Work {
             // A missing source has no readable element, so one element is enough to test.
             let one = first(&mapping.target).unwrap_or_else(|| start.clone());
             match read(&strict, &one, &vec![1; one.len()]) {
-                Ok(()) => found = bound::sum(found, 1),
+                Ok(_) => found = bound::sum(found, 1),
                 Err(error) => {
                     spoil(report, State::Partial, error.to_string());
                     report.missing.push((start, count));
@@ -254,17 +289,123 @@ impl Work {
         if !elsewhere {
             return;
         }
+        let mut attempts = ATTEMPTS;
         let mut at = range.start;
         while at < range.end {
             let end = range.end.min(bound::sum(at, PIECE));
-            for (start, count) in boxes(dataset.shape(), at, end) {
-                if let Err(error) = read(dataset, &start, &count) {
-                    spoil(report, State::Partial, error.to_string());
-                    report.missing.push((start, count));
-                }
+            for part in boxes(dataset.shape(), at, end) {
+                self.leads(dataset, part, &mut attempts, report);
             }
             at = end;
         }
+    }
+
+    /// Lists the elements of a part as missing that lead to something lost. A part of which something cannot be read is halved
+    /// until single elements are left, unless this fails too often.
+    fn leads(
+        &self,
+        dataset: &Dataset,
+        (start, count): (Vec<u64>, Vec<u64>),
+        attempts: &mut usize,
+        report: &mut ObjectReport,
+    ) {
+        let error = match read(dataset, &start, &count) {
+            Ok(bytes) => {
+                if self.damaged {
+                    let lost = self.lost_references(dataset.datatype(), &bytes);
+                    for (from, to) in lost {
+                        let parts = boxes(&count, from, to).into_iter();
+                        report.missing.extend(parts.map(|(at, count)| {
+                            (start.iter().zip(at).map(|(start, at)| bound::sum(*start, at)).collect(), count)
+                        }));
+                        spoil(report, State::Partial, format!("elements: {REFERS}"));
+                    }
+                }
+                return;
+            }
+            Err(error) => error,
+        };
+        spoil(report, State::Partial, error.to_string());
+        let axis = count.iter().position(|&n| n > 1);
+        let (Some(axis), Some(left)) = (axis, attempts.checked_sub(1)) else {
+            join(&mut report.missing, (start, count));
+            return;
+        };
+        *attempts = left;
+        let (mut second, mut first_count, mut second_count) = (start.clone(), count.clone(), count);
+        if let (Some(at), Some(first), Some(rest)) =
+            (second.get_mut(axis), first_count.get_mut(axis), second_count.get_mut(axis))
+        {
+            *first = *rest / 2;
+            *rest -= *first;
+            *at = bound::sum(*at, *first);
+        }
+        self.leads(dataset, (start, first_count), attempts, report);
+        self.leads(dataset, (second, second_count), attempts, report);
+    }
+
+    /// Returns whether any of these elements refers to an object that is lost.
+    fn refers_to_lost(&self, datatype: Option<&Datatype>, bytes: &[u8]) -> bool {
+        datatype.is_some_and(|datatype| !self.lost_references(datatype, bytes).is_empty())
+    }
+
+    /// Returns the numbers of the elements that refer to an object that is lost, as the first one and the one after the last of each run.
+    fn lost_references(&self, datatype: &Datatype, bytes: &[u8]) -> Vec<(u64, u64)> {
+        let Ok(element) = datatype.element_type().map(|found| element(&found)) else { return Vec::new() };
+        if !element.refers() {
+            return Vec::new();
+        }
+        let mut lost: Vec<(u64, u64)> = Vec::new();
+        for (number, one) in (0u64..).zip(spans(&element, bytes).unwrap_or_default()) {
+            if !self.is_lost(&element, &mut { one }) {
+                continue;
+            }
+            match lost.last_mut() {
+                Some((_, end)) if *end == number => *end = bound::sum(number, 1),
+                _ => lost.push((number, bound::sum(number, 1))),
+            }
+        }
+        lost
+    }
+
+    /// Removes an element from the start of its canonical bytes, and returns whether a reference in it leads to no object that has a path.
+    fn is_lost(&self, element: &ElementType, rest: &mut &[u8]) -> bool {
+        let mut lost = false;
+        let mut each = |element: &ElementType, count: u64, rest: &mut &[u8]| {
+            for _ in 0..count {
+                if rest.is_empty() {
+                    break;
+                }
+                lost |= self.is_lost(element, rest);
+            }
+        };
+        match element {
+            ElementType::Compound(fields) => {
+                for (_, field) in fields {
+                    each(field, 1, rest);
+                }
+            }
+            ElementType::Array { element, shape } => {
+                each(element, sciformats_core::slab::elements(shape).unwrap_or(0), rest);
+            }
+            ElementType::Vlen(element) => {
+                let count = canonical::length(rest).unwrap_or(0);
+                each(element, count, rest);
+            }
+            ElementType::Reference | ElementType::Region => {
+                lost = canonical::text(rest).is_ok_and(|target| self.is_gone(target));
+            }
+            other => *rest = canonical::skip(other, rest).map_or(&[], |()| *rest),
+        }
+        lost
+    }
+
+    /// Returns whether the text that stands for a reference names an object without a path, or one that cannot be read. A selection may
+    /// follow the path.
+    fn is_gone(&self, target: &[u8]) -> bool {
+        let spaces = target.iter().enumerate().filter(|(_, byte)| **byte == b' ');
+        let mut paths = spaces.filter_map(|(at, _)| target.get(..at)).chain([target]);
+        paths.any(|path| path == b"?" || self.unreadable.contains(path))
     }
 
     fn chunked(
@@ -293,6 +434,7 @@ impl Work {
         let twice = led_to_twice(dataset)?;
         let mut seen = BTreeSet::new();
         let mut found = 0;
+        let mut attempts = ATTEMPTS;
         let mut damaged = self.reindexed.contains(&at);
         for chunk in dataset.chunks()? {
             let chunk = match chunk {
@@ -310,7 +452,7 @@ impl Work {
                 spoil(report, State::Partial, "two chunks have the same place".into());
                 continue;
             }
-            match self.chunk(dataset, layout, &chunk, elsewhere) {
+            match dataset.chunk_decoded(&chunk).map(drop) {
                 Ok(()) if self.is_placed(at, layout, &chunk) => {
                     found += 1;
                     report.missing.push(chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled));
@@ -318,6 +460,10 @@ impl Work {
                 }
                 Ok(()) => {
                     found += 1;
+                    if elsewhere {
+                        let part = chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled);
+                        self.leads(dataset, part, &mut attempts, report);
+                    }
                     self.judge(dataset, layout, (&chunk, checking, twice.contains(&chunk.address)), report);
                 }
                 Err(error) => {
@@ -402,16 +548,6 @@ impl Work {
         let first: Vec<u64> = scaled.map(|(at, n)| bound::product(*at, *n)).collect();
         placed.contains(&first)
     }
-
-    /// Reads one chunk.
-    fn chunk(&self, dataset: &Dataset, layout: &Chunked, chunk: &StoredChunk, elsewhere: bool) -> Result<()> {
-        dataset.chunk_decoded(chunk)?;
-        if elsewhere {
-            let (start, count) = chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled);
-            read(dataset, &start, &count)?;
-        }
-        Ok(())
-    }
 }
 
 /// Returns the boxes of the elements `from..to` of a chunk that lie in `part`, the box of the chunk in the array.
@@ -471,10 +607,35 @@ fn bounds(selection: &Selection, shape: &[u64]) -> Option<(Vec<u64>, Vec<u64>)> 
     (!count.contains(&0) && count.len() == shape.len()).then_some((low, count))
 }
 
-fn read(dataset: &Dataset, start: &[u64], count: &[u64]) -> Result<()> {
+fn read(dataset: &Dataset, start: &[u64], count: &[u64]) -> Result<Vec<u8>> {
     let ranges: Vec<Range> =
         start.iter().zip(count).map(|(&start, &count)| Range::new(start, count)).collect();
-    dataset.read_canonical(&Slab::new(dataset.shape(), ranges)?).map(drop)
+    dataset.read_canonical(&Slab::new(dataset.shape(), ranges)?)
+}
+
+/// Adds a part to a list, or to its last part, if both together are one part again.
+fn join(parts: &mut Vec<(Vec<u64>, Vec<u64>)>, (start, count): (Vec<u64>, Vec<u64>)) {
+    if let Some((first, len)) = parts.last_mut() {
+        let differ: Vec<usize> = (0..start.len()).filter(|&i| first.get(i) != start.get(i)).collect();
+        if let [axis] = differ.as_slice()
+            && let (Some(from), Some(to), Some(more)) = (first.get(*axis), start.get(*axis), count.get(*axis))
+            && (0..count.len()).all(|i| i == *axis || len.get(i) == count.get(i))
+            && let Some(len) = len.get_mut(*axis)
+            && bound::sum(*from, *len) == *to
+        {
+            *len = bound::sum(*len, *more);
+            return;
+        }
+    }
+    parts.push((start, count));
+}
+
+/// Returns whether the first or the last bytes of a value are zeros, as if a sector of zeros began or ended in it.
+fn ends_in_zeros(value: &[u8]) -> bool {
+    let zeros = |bytes: Option<&[u8]>| bytes.is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0));
+    let some = value.len().min(LOST_BYTES);
+    some > 0
+        && (zeros(value.get(..some)) || zeros(value.len().checked_sub(some).and_then(|at| value.get(at..))))
 }
 
 /// Notes that no checksum covers a part.

@@ -9,6 +9,11 @@ use sciformats_core::{Result, bound};
 use super::Work;
 use crate::report::Confidence;
 
+/// How many times a node is compared with a dataset for each node, and how many more. Each dataset could be the one of each node, and
+/// nodes may lead to each other in any order, so that the time could grow with the square of the size of the file or faster.
+const PER_LEAF: u64 = 64;
+const CHECKS: u64 = 1 << 25;
+
 /// A dataset whose index is damaged.
 pub(super) struct Broken {
     pub(super) at: u64,
@@ -126,11 +131,18 @@ impl Work {
     fn adopt_leaves(&mut self, broken: &mut [Broken], healthy: &BTreeSet<u64>) {
         let mut leaves: Vec<u64> =
             self.addresses("chunk B-tree node").filter(|at| !healthy.contains(at)).collect();
+        let mut checks = bound::sum(CHECKS, bound::product(PER_LEAF, leaves.len() as u64));
+        let each = broken.len() as u64;
+        let mut spend = || {
+            let left = checks.checked_sub(each);
+            checks = left.unwrap_or(0);
+            left.is_some()
+        };
         loop {
             let before = leaves.len();
             let mut rest = Vec::new();
             for leaf in leaves {
-                match self.owner(leaf, broken, false) {
+                match spend().then(|| self.owner(leaf, broken, false)).flatten() {
                     Some(owner) => self.adopt_leaf(leaf, owner, broken, Confidence::High),
                     None => rest.push(leaf),
                 }
@@ -139,9 +151,11 @@ impl Work {
             if leaves.len() == before {
                 break;
             }
+            // Neighbours may follow each other in either direction.
+            leaves.reverse();
         }
         for leaf in leaves {
-            if let Some(owner) = self.owner(leaf, broken, true) {
+            if let Some(owner) = spend().then(|| self.owner(leaf, broken, true)).flatten() {
                 self.adopt_leaf(leaf, owner, broken, Confidence::Medium);
             }
         }
@@ -151,11 +165,14 @@ impl Work {
     /// fits.
     fn owner(&self, leaf: u64, broken: &[Broken], alone: bool) -> Option<usize> {
         let mut fitting = Vec::new();
+        let mut nodes = BTreeMap::new();
         for (i, found) in broken.iter().enumerate() {
             if found.layout.index != IndexKind::BtreeV1 {
                 continue;
             }
-            let Ok(node) = self.carver.chunk_node(Address(leaf), found.shape.len()) else { continue };
+            let rank = found.shape.len();
+            let node = nodes.entry(rank).or_insert_with(|| self.carver.chunk_node(Address(leaf), rank).ok());
+            let Some(node) = node else { continue };
             if !node.chunks.iter().all(|chunk| found.fits(&chunk.scaled, chunk, self)) {
                 continue;
             }

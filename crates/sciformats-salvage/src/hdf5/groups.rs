@@ -13,6 +13,8 @@ use crate::report::Confidence;
 const ALIGNMENT: u64 = 8;
 /// Where a direct block of a heap names the header of the heap.
 const HEAP: usize = 5;
+/// How often a node and a heap are compared at most.
+const CHECKS: usize = 1 << 23;
 /// The most bytes of a block in which links are looked for, and the longest name of one.
 const BLOCK: u64 = 1 << 20;
 const NAME: usize = 4096;
@@ -37,9 +39,13 @@ impl Work {
         let orphans: Vec<u64> = self.addresses("local heap").filter(|heap| !heaps.contains(heap)).collect();
         let nodes: Vec<u64> =
             self.addresses("symbol table node").filter(|&at| !self.is_reached(at)).collect();
-        let mut made: Vec<(u64, Vec<Link>)> = Vec::new();
+        let mut made: BTreeMap<u64, Vec<Link>> = BTreeMap::new();
+        let mut checks = CHECKS;
         for node in nodes {
             let Ok(symbols) = self.carver.symbols(Address(node)) else { continue };
+            // Every node could belong to every heap.
+            let Some(left) = checks.checked_sub(bound::sum(broken.len(), orphans.len())) else { break };
+            checks = left;
             let fitting: Vec<(u64, Vec<Link>)> = broken
                 .iter()
                 .filter_map(|&(group, heap)| Some((group, fit(&self.carver, heap, &symbols)?)))
@@ -61,21 +67,18 @@ impl Work {
                         .filter_map(|&heap| Some((heap, fit(&self.carver, Address(heap), &symbols)?)))
                         .collect();
                     if let [(heap, links)] = fitting.as_slice() {
-                        match made.iter_mut().find(|(known, _)| known == heap) {
-                            Some((_, all)) => all.extend(links.iter().cloned()),
-                            None => made.push((*heap, links.clone())),
-                        }
+                        made.entry(*heap).or_default().extend(links.iter().cloned());
                     }
                 }
                 _ => {}
             }
         }
         // The heaps of two groups with the same names look alike. If a name occurs twice, one of the nodes is of another group.
-        made.retain(|(_, links)| {
+        made.retain(|_, links| {
             let names: BTreeSet<&[u8]> = links.iter().map(|link| link.name.as_bytes()).collect();
             names.len() == links.len()
         });
-        self.made = made;
+        self.made = made.into_iter().collect();
         self.links_in_heaps();
     }
 
@@ -92,6 +95,7 @@ impl Work {
         if broken.is_empty() {
             return;
         }
+        let known: BTreeSet<u64> = broken.iter().map(|&(_, heap)| heap).collect();
         let mut places: Vec<u64> = self.carved.iter().map(|carved| carved.address.0).collect();
         places.sort_unstable();
         let view = self.view();
@@ -103,7 +107,7 @@ impl Work {
             let len = bound::left(end, start).min(BLOCK);
             let Ok(bytes) = view.read_at(start, bound::addressable(len)) else { continue };
             let heap = address(&bytes, HEAP, self.sizes.offsets);
-            if let Some(heap) = heap.filter(|heap| broken.iter().any(|(_, known)| known == heap)) {
+            if let Some(heap) = heap.filter(|heap| known.contains(heap)) {
                 let links = hard_links(&bytes, self.sizes.offsets, &headers);
                 of_heaps.entry(heap).or_default().extend(links);
             }

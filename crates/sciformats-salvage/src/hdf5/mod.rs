@@ -7,6 +7,7 @@ mod chunks;
 mod clashes;
 mod flips;
 mod groups;
+mod heaps;
 mod orphans;
 mod reach;
 mod root;
@@ -78,6 +79,8 @@ struct Work {
     clashes: Clashes,
     /// Objects whose headers were made, and why a part of them is lost.
     mended: BTreeMap<u64, Option<String>>,
+    /// The paths of objects that are not in the clean file, because their descriptions cannot be read.
+    unreadable: BTreeSet<Vec<u8>>,
     /// Whether a superblock has to be made, because there is none or its root group is lost.
     rootless: bool,
     /// Why addresses do not tell where elements are, if they do not.
@@ -129,10 +132,17 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Found>
         file = work.open()?;
     }
     work.find_clashes();
+    if work.damaged && work.hide_zeros_in_heaps() {
+        file = work.open()?;
+    }
+    work.note_unreadable(&file);
     let mut objects = work.assess(&file);
     if !work.damaged && objects.iter().any(|object| object.state > State::Unchecked) {
         // With damage at one place, sectors of zeros at other places become suspicious.
         work.damaged = true;
+        if work.hide_zeros_in_heaps() {
+            file = work.open()?;
+        }
         objects = work.assess(&file);
     }
     work.late_causes(&mut causes);
@@ -213,6 +223,7 @@ impl Work {
             placed: BTreeMap::new(),
             clashes: Clashes::default(),
             mended: BTreeMap::new(),
+            unreadable: BTreeSet::new(),
             rootless: false,
             adrift,
             damaged: false,
@@ -258,6 +269,12 @@ impl Work {
             self.next = self.next.max(end.next_multiple_of(8));
             self.patches.push(patch);
         }
+        self.carver = Carver::new(self.view(), self.base, self.sizes, self.btree_k);
+    }
+
+    /// Lays patches over parts of structures that stay where they are.
+    fn lay_within(&mut self, patches: impl IntoIterator<Item = Patch>) {
+        self.patches.extend(patches);
         self.carver = Carver::new(self.view(), self.base, self.sizes, self.btree_k);
     }
 

@@ -1,10 +1,10 @@
 //! The objects to which links lead, in spite of gaps.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hdf5_pure::Address;
 use hdf5_pure::structure::{Carver, FoundHeader, Link, MessageType, Target};
-use sciformats_core::Error;
+use sciformats_core::{Error, bound};
 
 /// The most objects that are followed.
 const OBJECTS: usize = 10_000_000;
@@ -92,8 +92,10 @@ impl Tree {
     pub(super) fn adopt(&mut self, carver: &Carver, group: u64, links: Vec<Link>) -> usize {
         let Some(node) = self.nodes.get_mut(&group) else { return 0 };
         let mut fresh = Vec::new();
+        let mut names: BTreeSet<Vec<u8>> =
+            node.links.iter().map(|link| link.name.as_bytes().to_vec()).collect();
         for link in links {
-            if node.links.iter().all(|known| known.name != link.name) {
+            if names.insert(link.name.as_bytes().to_vec()) {
                 if let Target::Hard(target) = link.target {
                     fresh.push((target.0, join(&node.path, &link.name.to_string())));
                 }
@@ -128,7 +130,29 @@ fn links(carver: &Carver, address: u64, header: &FoundHeader) -> (Vec<Link>, Vec
         }
         Err(error) => faults.push(error),
     }
+    if let Some(error) = nameless(&mut links) {
+        faults.push(error);
+    }
     (links, faults)
+}
+
+/// Takes links away whose names cannot be right, because they are empty or occur twice, as where the bytes of names are lost. What
+/// they lead to is found as an object to which nothing leads.
+fn nameless(links: &mut Vec<Link>) -> Option<Error> {
+    let before = links.len();
+    let mut counts: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+    for link in links.iter() {
+        let count = counts.entry(link.name.as_bytes().to_vec()).or_insert(0);
+        *count = bound::sum(*count, 1);
+    }
+    links.retain(|link| {
+        let name = link.name.as_bytes();
+        !name.is_empty() && !name.contains(&b'/') && counts.get(name) == Some(&1)
+    });
+    let lost = bound::left(before, links.len());
+    (lost > 0).then(|| {
+        Error::unsupported(format!("telling {lost} links of a group by names that are empty or occur twice"))
+    })
 }
 
 pub(super) fn join(path: &str, name: &str) -> String {

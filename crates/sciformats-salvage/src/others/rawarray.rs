@@ -17,10 +17,18 @@ const MAGIC: &[u8] = b"rawarray";
 const FIXED: u64 = 48;
 /// The most dimensions that a damaged header is believed to have.
 const MOST_DIMENSIONS: u64 = 64;
+/// The most dimensions of a header that is made anew.
+const MOST_GUESSED: usize = 8;
 
-/// Returns whether the fields of a header begin here although the magic number may be damaged: they agree with each other and with
-/// the length of the file.
+/// Returns whether the fields of a header begin here although the magic number and some of them may be damaged: the others agree with
+/// each other and with the length of the file.
 pub(crate) fn looks_like(source: &dyn ReadAt) -> bool {
+    let refitted = || refit(source).ok().flatten();
+    agrees(source) || refitted().is_some_and(|found| found.confidence == Confidence::Medium)
+}
+
+/// Returns whether all fields but the magic number agree with each other and with the length of the file.
+fn agrees(source: &dyn ReadAt) -> bool {
     let Ok(Some((header, _))) = read(source) else { return false };
     let right = header.flags.undefined_bit().is_none() && !matches!(header.eltype, ElementKind::Unknown(_));
     let end = bound::sum(header.end(), header.size);
@@ -74,17 +82,20 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
     let Some((mut header, right)) = read(&**source)? else {
         return Err(Error::unsupported("salvaging a RawArray file whose header is not all there"));
     };
-    if !right && !looks_like(&**source) {
+    let mut spoiled = Vec::new();
+    let is_made = !right && !agrees(&**source);
+    if is_made {
+        let Some(found) = refit(&**source)? else { return Ok(bytes_alone(source, notes)) };
         notes.cause(
             "overwritten head",
-            "neither the magic number nor the other fields are those of RawArray, so that the type and the shape are lost",
+            "the magic number is not that of RawArray, and other fields of the header are lost as well",
         );
-        let mut report = object("/", 0, "array");
-        spoil(&mut report, State::Lost, "nothing says where the elements begin and what they are");
-        notes.objects.push(report);
-        return Ok(notes.found("rawarray", Output::Nothing));
-    }
-    if !right {
+        notes.act("make a header", 0, found.reason, found.confidence);
+        if found.header.eltype == ElementKind::User {
+            spoiled.push("the type is lost, so that the elements are left as bytes".to_owned());
+        }
+        header = found.header;
+    } else if !right {
         notes.cause(
             "overwritten head",
             "the magic number is not that of RawArray, and the fields after it are right",
@@ -95,12 +106,19 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
             "the other fields agree with the length of the file",
             Confidence::Medium,
         );
+        let before = source.read_at(0, MAGIC.len())?;
+        if header.flags == Flags::NONE && header.elbyte > 1 && before.iter().all(|&byte| byte == 0) {
+            // Flags that are zero may be some of the zeros that the magic number was overwritten with.
+            spoiled.push("the zeros over the magic number may go on over the flags, so that the byte order may be lost".to_owned());
+        }
     }
-    let declared = word(&source.read_at(40, 8)?, 0).unwrap_or(0);
+    let declared = match is_made {
+        true => header.dims.len() as u64,
+        false => word(&source.read_at(40, 8)?, 0).unwrap_or(0),
+    };
     if declared != header.dims.len() as u64 && FIXED + 8 * declared.min(MOST_DIMENSIONS) > source.size() {
         notes.cut_off(bound::sum(FIXED, bound::product(declared, 8)));
     }
-    let mut spoiled = Vec::new();
     let encoded = header.flags.contains(Flags::ENCODED) && !header.flags.contains(Flags::BITS);
     if !encoded {
         mend(&mut header, declared, &mut notes, &mut spoiled);
@@ -144,6 +162,117 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
     };
     notes.objects.push(report);
     Ok(notes.found("rawarray", output))
+}
+
+/// A header that was made of those fields that are left.
+struct Refitted {
+    header: Header,
+    reason: String,
+    confidence: Confidence,
+}
+
+/// Makes a header without the magic number and without some other fields, if the dimensions and the length of the file agree in one
+/// way only. The type is kept if it has the width that follows and if the flags, which are between it and the magic number, are
+/// some that exist; it is that of bytes otherwise.
+fn refit(source: &dyn ReadAt) -> Result<Option<Refitted>> {
+    let most = source.size().min(FIXED + MOST_DIMENSIONS * 8);
+    let head = source.read_at(0, bound::addressable(most))?;
+    let field = |at: usize| word(&head, at).unwrap_or(0);
+    let (flags, kind) = (Flags::from_bits(field(8)), ElementKind::from_code(field(16)));
+    let (width, size, count) = (field(24), field(32), field(40));
+    let all: Vec<u64> = head
+        .get(bound::addressable(FIXED)..)
+        .unwrap_or_default()
+        .chunks_exact(8)
+        .filter_map(|word| word.try_into().ok())
+        .map(u64::from_le_bytes)
+        .collect();
+    let mut found = Vec::new();
+    for number in 1..=all.len().min(MOST_GUESSED) {
+        let (Some(dims), true) =
+            (all.get(..number), count == 0 || count > MOST_DIMENSIONS || count == number as u64)
+        else {
+            continue;
+        };
+        let room = bound::left(source.size(), FIXED + 8 * number as u64);
+        let items =
+            slab::elements(dims).filter(|&items| items > 1 && room >= FIXED && room.is_multiple_of(items));
+        let Some(of_each) = items.map(|items| room / items) else { continue };
+        let confidence = match count == number as u64 && size == room {
+            true => Confidence::Medium,
+            false => Confidence::Speculative,
+        };
+        // A single witness is believed for usual widths only.
+        if confidence == Confidence::Speculative && ![1, 2, 4, 8, 16].contains(&of_each) {
+            continue;
+        }
+        let known = flags.undefined_bit().is_none()
+            && !flags.contains(Flags::ENCODED)
+            && !flags.contains(Flags::BITS)
+            && !matches!(kind, ElementKind::Unknown(_) | ElementKind::User)
+            && width == of_each
+            && is_width(kind, of_each);
+        let header = Header {
+            flags: if known { flags } else { Flags::NONE },
+            eltype: if known { kind } else { ElementKind::User },
+            elbyte: of_each,
+            size: room,
+            dims: dims.to_vec(),
+        };
+        let reason =
+            format!("{number} dimensions of elements of {of_each} bytes fill the file to its end exactly");
+        found.push(Refitted { header, reason, confidence });
+    }
+    Ok(match found.len() {
+        1 => found.pop(),
+        _ => None,
+    })
+}
+
+/// Leaves the bytes of a file whose header is lost as an array of bytes, because nothing tells what else they are.
+fn bytes_alone(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Found {
+    notes.cause(
+        "overwritten head",
+        "neither the magic number nor the other fields are those of RawArray, so that the type and the shape are lost",
+    );
+    notes.act(
+        "make an array of the bytes of the file",
+        0,
+        "nothing says where the elements begin and what they are",
+        Confidence::Speculative,
+    );
+    let size = source.size();
+    let mut report = object("/", 0, "bytes");
+    spoil(
+        &mut report,
+        State::Partial,
+        "the type, the shape and the place of the first element are lost; these are the bytes of the damaged file, from its first byte on",
+    );
+    // What is in place of the fixed fields is no part of the array, and is not what was written.
+    report.missing.push((vec![0], vec![FIXED.min(size)]));
+    let mut zeros = Vec::new();
+    notes.zeros_in(0, size, &mut |from, to| zeros.push((from.max(FIXED), to)));
+    let lost: u64 = zeros.iter().map(|&(from, to)| bound::left(to, from)).fold(FIXED, bound::sum);
+    for (from, to) in zeros.into_iter().filter(|(from, to)| from < to) {
+        report.missing.push((vec![from], vec![to - from]));
+        spoil(&mut report, State::Partial, ZEROS);
+    }
+    notes.parts.push((0, size, Part::Carved));
+    if lost >= size {
+        report.state = State::Lost;
+        report.missing.clear();
+        notes.objects.push(report);
+        return notes.found("rawarray", Output::Nothing);
+    }
+    let header = Header { flags: Flags::NONE, eltype: ElementKind::UInt, elbyte: 1, size, dims: vec![size] };
+    let mut parts = Spliced::new(source.clone());
+    let mut bytes = Vec::new();
+    header.encode(&mut bytes);
+    parts.bytes(bytes);
+    parts.range(0, size);
+    parts.bytes(mark(&report).into_bytes());
+    notes.objects.push(report);
+    notes.found("rawarray", Output::Parts(Box::new(parts)))
 }
 
 /// Makes fields that disagree agree, if there is one way to do so.

@@ -10,7 +10,7 @@ use sciformats_core::{ReadAt, Result, bound};
 use super::{Place, Saved, decoded, finish, options};
 use crate::boxes::boxes;
 use crate::map::Part;
-use crate::others::{Found, Notes, Output, object, spoil};
+use crate::others::{Found, Notes, Output, ZEROS, object, spoil};
 use crate::report::{Confidence, State};
 
 /// The size of the long header of a chunk.
@@ -120,8 +120,9 @@ pub(super) fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found
     let mut budget = bound::sum(BUDGET, bound::product(PER_BYTE, size));
     let mut spend = |nbytes: u32, cbytes: u32| {
         let cost = bound::sum(u64::from(nbytes), u64::from(cbytes));
+        // Bytes that look like the header of a huge chunk cost nothing but their own chance.
         let left = budget.checked_sub(cost);
-        budget = left.unwrap_or(0);
+        budget = left.unwrap_or(budget);
         left.is_some()
     };
     while at < size {
@@ -138,7 +139,7 @@ pub(super) fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found
                 continue;
             };
             if !spend(first.0, first.1) {
-                break;
+                continue;
             }
             let whole = source.read_at(place, bound::addressable(first.1.into()))?;
             if decoded(&whole, None).is_err() {
@@ -164,7 +165,7 @@ pub(super) fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found
         }
         at += WINDOW;
     }
-    let placed = by_index(&**source, &best)?;
+    let placed = by_index(&**source, &best, &mut spend)?;
     // Otherwise, the last one is the index if it has one offset for each of the others.
     if let Some(&(_, nbytes, _)) = best.last()
         && best.len() > 1
@@ -204,14 +205,19 @@ pub(super) fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found
         }
         None => best.iter().map(|&(at, nbytes, cbytes)| (Place::At(at, cbytes.into()), nbytes)).collect(),
     };
-    report.chunks = Some((best.len() as u64, chunks.len() as u64));
+    let there = chunks.iter().filter(|(place, _)| matches!(place, Place::At(..))).count();
+    report.chunks = Some((there as u64, chunks.len() as u64));
     let width = u64::from(typesize).max(1);
     let items: Vec<u64> = chunks.iter().map(|&(_, size)| u64::from(size) / width).collect();
     let total = items.iter().fold(0, |total, &count| bound::sum(total, count));
     let mut from = 0;
     for ((place, _), &count) in chunks.iter().zip(&items) {
-        if matches!(place, Place::Lost) {
-            spoil(&mut report, State::Partial, "chunks were not found");
+        let mut zeros = false;
+        if let Place::At(at, len) = place {
+            notes.zeros_in(*at, *len, &mut |_, _| zeros = true);
+        }
+        if zeros || matches!(place, Place::Lost) {
+            spoil(&mut report, State::Partial, if zeros { ZEROS } else { "chunks were not found" });
             report.missing.extend(boxes(&[total], from, bound::sum(from, count)));
         }
         from = bound::sum(from, count);
@@ -230,8 +236,13 @@ pub(super) fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found
 }
 
 /// Returns the place and the decoded size of each chunk of a frame, if the last of these chunks is the index of the frame: its offsets
-/// are as far apart as the chunks are in the file. The offsets say where the first chunk was, so that chunks are known to be lost.
-fn by_index(source: &dyn ReadAt, chunks: &[(u64, u32, u32)]) -> Result<Option<Vec<(Place, u32)>>> {
+/// are as far apart as the chunks are in the file. The offsets say where the first chunk was, so that chunks in other places are found
+/// as well, and others are known to be lost.
+fn by_index(
+    source: &dyn ReadAt,
+    chunks: &[(u64, u32, u32)],
+    spend: &mut impl FnMut(u32, u32) -> bool,
+) -> Result<Option<Vec<(Place, u32)>>> {
     let Some((&(at, nbytes, cbytes), found)) = chunks.split_last() else { return Ok(None) };
     let Some(&(last, ..)) = found.last() else { return Ok(None) };
     if !nbytes.is_multiple_of(8) || bound::product(found.len() as u64, 8) > nbytes.into() {
@@ -261,7 +272,28 @@ fn by_index(source: &dyn ReadAt, chunks: &[(u64, u32, u32)]) -> Result<Option<Ve
             None => (Place::Lost, size),
         }
     };
-    let placed: Vec<(Place, u32)> = offsets.iter().map(place).collect();
+    let mut placed: Vec<(Place, u32)> = offsets.iter().map(place).collect();
     let there = placed.iter().filter(|(place, _)| matches!(place, Place::At(..))).count();
-    Ok((there == known.len()).then_some(placed))
+    if there != known.len() {
+        return Ok(None);
+    }
+    // Chunks that do not lead to each other, because others between them are lost. Each is where the next one or the index begins.
+    let mut ends: Vec<u64> = offsets.iter().map(|offset| bound::sum(first, *offset)).collect();
+    ends.push(at);
+    ends.sort_unstable();
+    for ((place, _), offset) in
+        placed.iter_mut().zip(&offsets).filter(|((place, _), _)| matches!(place, Place::Lost))
+    {
+        let from = bound::sum(first, *offset);
+        let end = ends.get(ends.partition_point(|&end| end <= from));
+        let Some((nbytes, cbytes)) = chunk_head(source, from) else { continue };
+        if nbytes != size || end != Some(&bound::sum(from, cbytes.into())) || !spend(nbytes, cbytes) {
+            continue;
+        }
+        let bytes = source.read_at(from, bound::addressable(cbytes.into()))?;
+        if decoded(&bytes, Some(nbytes)).is_ok() {
+            *place = Place::At(from, cbytes.into());
+        }
+    }
+    Ok(Some(placed))
 }
