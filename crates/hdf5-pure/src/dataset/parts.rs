@@ -44,7 +44,7 @@ pub(crate) fn read(reader: &Reader<'_>, slab: &Slab, part: &Range<usize>, out: &
         Layout::Contiguous { address: Some(at) } => {
             reader.extent(*at)?;
             let mut parts = Parts { reader, part, start: context.offset(*at), out };
-            slab.runs().try_for_each(|run| parts.read(run.from, run.step, run.len as u64))
+            slab.runs().try_for_each(|run| parts.read(run.from, run.step, run.len))
         }
         Layout::Chunked(layout) => chunks(reader, layout, slab, part, out),
         _ => Err(Error::internal("parts of elements that are not stored as they are")),
