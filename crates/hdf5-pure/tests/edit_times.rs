@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use hdf5_pure::options::Bound;
 use hdf5_pure::structure::ObjectInfo;
+use hdf5_pure::swmr::SwmrWriter;
 use hdf5_pure::walk::Found;
 use hdf5_pure::{CreateOptions, EditOptions, Editor, File, Result, Writer};
 
@@ -116,6 +117,45 @@ fn the_clock_is_asked_if_no_time_is_given() {
             matches!(&found[..], [(path, time)] if path == "/flat" && u64::from(*time).abs_diff(now) < 600)
         );
     }
+}
+
+#[test]
+fn growing_beside_readers_renews_times() {
+    let bytes = file(Bound::V110);
+    let times = |bytes: &[u8], path: &str| {
+        let file = File::from_bytes(bytes.to_vec()).unwrap();
+        file.object_info(file.object(path).unwrap().address()).unwrap().times.unwrap()
+    };
+    let grown = |grow: &dyn Fn(&mut SwmrWriter) -> Result<()>| {
+        let path = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(path.path(), &bytes).unwrap();
+        let mut writer = SwmrWriter::open(path.path()).unwrap();
+        grow(&mut writer).unwrap();
+        writer.close().unwrap();
+        let after = std::fs::read(path.path()).unwrap();
+        File::from_bytes(after.clone()).unwrap().check_space().unwrap();
+        assert_eq!(times(&after, "flat"), [BEFORE; 4]);
+        after
+    };
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let appended = grown(&|file| file.dataset("rows")?.append(&[7i32]).map(drop));
+    let [access, modified, change, birth] = times(&appended, "rows");
+    assert_eq!((modified, birth, access), (BEFORE, BEFORE, change));
+    assert!(u64::from(change).abs_diff(now) < 600);
+    // Other elements are no change of the object.
+    let written = grown(&|file| file.dataset("rows")?.write_slice(3, &[7i32]).map(drop));
+    assert_eq!(times(&written, "rows"), [BEFORE; 4]);
+    // A file without times has none afterwards.
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V110)).unwrap();
+    file.dataset("rows").chunks([10]).max_shape([None]).shape([20]).write(&[1i32; 20]).unwrap();
+    let path = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(path.path(), file.into_bytes().unwrap()).unwrap();
+    let mut writer = SwmrWriter::open(path.path()).unwrap();
+    writer.dataset("rows").unwrap().append(&[7i32]).unwrap();
+    writer.close().unwrap();
+    let file = File::open(path.path()).unwrap();
+    let rows = file.dataset("rows").unwrap();
+    assert_eq!((rows.shape(), file.object_info(rows.address()).unwrap().times), (&[21][..], None));
 }
 
 #[test]

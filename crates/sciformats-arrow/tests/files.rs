@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sciformats_arrow::arrow_array::cast::AsArray;
-use sciformats_arrow::arrow_array::types::{Float64Type, Int32Type};
+use sciformats_arrow::arrow_array::types::{Float64Type, Int32Type, UInt8Type};
 use sciformats_arrow::arrow_array::{Array, RecordBatch, RecordBatchReader};
 use sciformats_arrow::sciformats_conventions::Dataset;
 use sciformats_arrow::sciformats_conventions::sciformats::hdf5_pure::{CreateOptions, Datatype, Writer};
@@ -91,6 +91,59 @@ fn only_the_columns_that_are_requested_are_read() {
     let found = all(&data, "/group", &Options::default().with_filter(late).with_sorted("a"));
     assert_eq!(found.iter().map(RecordBatch::num_rows).sum::<usize>(), 10);
     assert!(read.load(Ordering::Relaxed) < 300_000, "{}", read.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_small_field_beside_a_large_one_is_read_alone() {
+    const SIZE: u32 = 1 << 20;
+    let image = Datatype::array(&[SIZE], &Datatype::unsigned(1));
+    let row = Datatype::compound([
+        ("at", Datatype::signed(4)),
+        ("image", image),
+        ("big", Datatype::float64().big_endian()),
+        ("name", Datatype::fixed_string(5)),
+    ]);
+    for chunks in [None, Some(1), Some(4)] {
+        let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+        let mut bytes = Vec::new();
+        for at in 0..10i32 {
+            bytes.extend(at.to_le_bytes());
+            bytes.extend(std::iter::repeat_n(at as u8, SIZE as usize));
+            bytes.extend((f64::from(at) / 2.0).to_be_bytes());
+            bytes.extend(format!("{at:\0<5}").as_bytes());
+        }
+        let rows = file.dataset("rows").datatype(row.clone()).shape([10]);
+        let rows = if let Some(chunk) = chunks { rows.chunks([chunk]) } else { rows };
+        rows.write_raw(&bytes).unwrap();
+        let (data, read) = counted(&file.into_bytes().unwrap());
+        let small = Options::default().with_columns(["name", "at", "big"]);
+        let batches = all(&data, "/rows", &small);
+        let read = read.load(Ordering::Relaxed);
+        assert!(read < 100_000, "{read} with {chunks:?}");
+        for at in 0..10 {
+            assert_eq!(batches[0].column(0).as_string::<i64>().value(at), at.to_string());
+            assert_eq!(batches[0].column(1).as_primitive::<Int32Type>().value(at), at as i32);
+            assert_eq!(batches[0].column(2).as_primitive::<Float64Type>().value(at), at as f64 / 2.0);
+        }
+        let found = all(&data, "/rows", &Options::default().with_rows(3..4));
+        let image = found[0].column(1).as_fixed_size_list().values().clone();
+        assert!(image.as_primitive::<UInt8Type>().values().iter().all(|&value| value == 3));
+    }
+}
+
+#[test]
+fn a_text_of_any_length_beside_a_large_field_is_read_alone() {
+    sciformats_arrow::sciformats_conventions::sciformats::hdf5_pure::record! {
+        struct Shot { image: [u8; 9000], note: String }
+    }
+    let notes: Vec<Shot> = (0..200).map(|at| Shot { image: [1; 9000], note: format!("shot {at}") }).collect();
+    let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+    file.dataset("shots").write(&notes).unwrap();
+    let (data, read) = counted(&file.into_bytes().unwrap());
+    let batches = all(&data, "/shots", &Options::default().with_columns(["note"]));
+    assert_eq!(batches[0].column(0).as_string::<i64>().value(199), "shot 199");
+    let read = read.load(Ordering::Relaxed);
+    assert!(read < 200 * 1000, "{read}");
 }
 
 #[test]

@@ -173,6 +173,9 @@ const PIECE: u64 = 1 << 18;
 /// The size of the parts of a piece that are divided into fields one after another: the nearest cache of a processor holds one.
 const NEAR: usize = 1 << 14;
 
+/// Bytes between two fields are read with them if there are at most so many: to copy them takes less time than another call.
+const NEAR_FIELDS: usize = 4 << 10;
+
 fn place(number: u64) -> Option<usize> {
     usize::try_from(number).ok()
 }
@@ -244,6 +247,26 @@ impl Layout {
             columns.push(sciformats_core::storage::zeroed::<u8>(size)?);
         }
         let mut left: Vec<&mut [u8]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
+        match self.groups(places) {
+            Some(groups) => self.apart(records, places, &groups, (first, count), &mut left)?,
+            None => self.together(records, places, (first, count), &mut left)?,
+        }
+        for (of, column) in places.iter().zip(&mut columns) {
+            if let Form::Reversed(_, width) = of.form {
+                column.chunks_exact_mut(width.max(1)).for_each(<[u8]>::reverse);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// Reads the bytes of some fields from whole records.
+    fn together(
+        &self,
+        records: &Records,
+        places: &[Place],
+        (first, count): (u64, u64),
+        left: &mut [&mut [u8]],
+    ) -> Result<()> {
         let mut raw = Buffer::default();
         let near = (NEAR / self.row.max(1)).max(1).saturating_mul(self.row.max(1)); // a bound
         let mut at = first;
@@ -253,18 +276,91 @@ impl Layout {
             let slab = Slab::new(&[records.rows()], [Range::new(at, next - at)])?;
             self.fill(records, &slab, &mut raw)?;
             for part in raw.chunks(near) {
-                for (of, left) in places.iter().zip(&mut left) {
-                    pick(part, self.row, of, left)?;
+                for (of, left) in places.iter().zip(left.iter_mut()) {
+                    pick(part, self.row, (of.offset, of.size), left)?;
                 }
             }
             at = next;
         }
-        for (of, column) in places.iter().zip(&mut columns) {
-            if let Form::Reversed(_, width) = of.form {
-                column.chunks_exact_mut(width.max(1)).for_each(<[u8]>::reverse);
+        Ok(())
+    }
+
+    /// Returns the parts of a record that have to be read for some fields: fields that are close together are in one part.
+    /// `None` if records are read as a whole, because they are stored in such a way, or because hardly anything is
+    /// between the parts.
+    fn groups(&self, places: &[Place]) -> Option<Vec<Group>> {
+        match &self.origin {
+            #[cfg(feature = "hdf5")]
+            Origin::Hdf5(dataset) if self.row > NEAR_FIELDS && dataset.has_separate_parts() => {}
+            _ => return None,
+        }
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_by_key(|&at| places.get(at).map(|of| of.offset));
+        let mut groups: Vec<Group> = Vec::new();
+        for at in order {
+            let of = places.get(at)?;
+            let end = of.offset.checked_add(of.size)?;
+            let near = |group: &&mut Group| of.offset <= group.end.saturating_add(NEAR_FIELDS); // a bound
+            match groups.last_mut().filter(near) {
+                Some(group) => {
+                    group.end = group.end.max(end);
+                    group.places.push(at);
+                }
+                None => groups.push(Group { start: of.offset, end, places: vec![at] }),
             }
         }
-        Ok(columns)
+        let whole = |group: &Group| group.end.saturating_sub(group.start).saturating_add(NEAR_FIELDS); // a bound
+        let apart = groups.len() > 1 || groups.first().is_some_and(|group| whole(group) < self.row);
+        apart.then_some(groups)
+    }
+
+    /// Reads the canonical bytes of a field without the rest of the records; `None` if records are read as a whole.
+    pub(crate) fn alone(&self, records: &Records, field: usize, slab: &Slab) -> Option<Result<Vec<u8>>> {
+        match &self.origin {
+            #[cfg(feature = "hdf5")]
+            Origin::Hdf5(dataset) if self.row > NEAR_FIELDS && dataset.has_separate_parts() => {
+                let read = dataset.read_member_canonical(field, slab);
+                if let Ok(bytes) = &read {
+                    records.node().file().count_read(bytes.len() as u64);
+                }
+                Some(read)
+            }
+            _ => {
+                let _ = (records, field, slab);
+                None
+            }
+        }
+    }
+
+    /// Reads the bytes of some fields without those between them.
+    fn apart(
+        &self,
+        records: &Records,
+        places: &[Place],
+        groups: &[Group],
+        (first, count): (u64, u64),
+        left: &mut [&mut [u8]],
+    ) -> Result<()> {
+        let end = first.checked_add(count).ok_or_else(too_many)?;
+        let width = groups.iter().map(|group| group.end.saturating_sub(group.start)).max(); // a bound
+        let step = (PIECE / (width.unwrap_or_default() as u64).max(1)).max(1);
+        let mut raw = Buffer::default();
+        let mut at = first;
+        while at < end {
+            let next = at.saturating_add(step).min(end); // a bound
+            let slab = Slab::new(&[records.rows()], [Range::new(at, next - at)])?;
+            for group in groups {
+                let size = group.end.saturating_sub(group.start); // a bound
+                self.fill_part(records, &slab, group.start..group.end, &mut raw)?;
+                for &at in &group.places {
+                    if let (Some(of), Some(left)) = (places.get(at), left.get_mut(at)) {
+                        pick(&raw, size, (of.offset.saturating_sub(group.start), of.size), left)?; // a bound
+                    }
+                }
+            }
+            at = next;
+        }
+        Ok(())
     }
 
     /// Returns the end of the piece that begins at a row: pieces end where chunks end.
@@ -276,6 +372,33 @@ impl Layout {
                 let chunk = chunk.max(1);
                 let rows = (rows / chunk).max(1).saturating_mul(chunk); // a bound
                 (at / chunk).saturating_mul(chunk).saturating_add(rows) // a bound
+            }
+        }
+    }
+
+    /// Reads a part of some records.
+    fn fill_part(
+        &self,
+        records: &Records,
+        slab: &Slab,
+        part: std::ops::Range<usize>,
+        raw: &mut Vec<u8>,
+    ) -> Result<()> {
+        match &self.origin {
+            #[cfg(feature = "hdf5")]
+            Origin::Hdf5(dataset) => {
+                let file = records.node().file();
+                let size = place(slab.len()).and_then(|rows| rows.checked_mul(part.len()));
+                let size = size.ok_or_else(too_many)?;
+                file.limits().memory("bytes of the selected elements", size as u64)?;
+                raw.resize(size, 0);
+                dataset.read_raw_part_into(slab, &part, raw)?;
+                file.count_read(size as u64);
+                Ok(())
+            }
+            Origin::Canonical => {
+                let _ = (records, slab, part, raw);
+                Err(Error::internal("parts of records that are not stored as they are"))
             }
         }
     }
@@ -301,6 +424,13 @@ impl Layout {
     }
 }
 
+/// A part of a record that is read alone, and the fields in it.
+struct Group {
+    start: usize,
+    end: usize,
+    places: Vec<usize>,
+}
+
 fn too_many() -> Error {
     Error::usage("rows", "are too many for this machine")
 }
@@ -320,23 +450,23 @@ impl Place {
 }
 
 /// Copies a field of all records to the beginning of `left`, of which the rest remains.
-fn pick(raw: &[u8], row: usize, of: &Place, left: &mut &mut [u8]) -> Result<()> {
+fn pick(raw: &[u8], row: usize, (offset, size): (usize, usize), left: &mut &mut [u8]) -> Result<()> {
     let rows = raw.len().checked_div(row).unwrap_or_default();
-    let room = rows.checked_mul(of.size).ok_or_else(too_many)?;
+    let room = rows.checked_mul(size).ok_or_else(too_many)?;
     let (into, rest) = std::mem::take(left)
         .split_at_mut_checked(room)
         .ok_or_else(|| Error::usage("canonical bytes", "are not those of the records"))?;
     *left = rest;
     // If the size is known to the compiler, a copy is one instruction.
-    match of.size {
-        1 => parts::<1>(raw, row, of.offset, into),
-        2 => parts::<2>(raw, row, of.offset, into),
-        4 => parts::<4>(raw, row, of.offset, into),
-        8 => parts::<8>(raw, row, of.offset, into),
-        16 => parts::<16>(raw, row, of.offset, into),
+    match size {
+        1 => parts::<1>(raw, row, offset, into),
+        2 => parts::<2>(raw, row, offset, into),
+        4 => parts::<4>(raw, row, offset, into),
+        8 => parts::<8>(raw, row, offset, into),
+        16 => parts::<16>(raw, row, offset, into),
         size => {
             for (record, out) in raw.chunks_exact(row.max(1)).zip(into.chunks_exact_mut(size.max(1))) {
-                if let Some(part) = record.get(of.offset..).and_then(|rest| rest.get(..size)) {
+                if let Some(part) = record.get(offset..).and_then(|rest| rest.get(..size)) {
                     out.copy_from_slice(part);
                 }
             }
@@ -496,13 +626,12 @@ mod tests {
         let raw = [1u8, 2, 3, 4, 5, 6, 7, 8, 9, 10];
         let mut out = [0; 6];
         let mut left = out.as_mut_slice();
-        let of = |offset, size| Place { offset, size, form: Form::Canonical(ElementType::Opaque(0)) };
-        pick(&raw, 5, &of(1, 3), &mut left).unwrap();
+        pick(&raw, 5, (1, 3), &mut left).unwrap();
         assert!(left.is_empty());
         assert_eq!(out, [2, 3, 4, 7, 8, 9]);
         let mut out = [0; 2];
-        pick(&raw, 5, &of(4, 1), &mut out.as_mut_slice()).unwrap();
+        pick(&raw, 5, (4, 1), &mut out.as_mut_slice()).unwrap();
         assert_eq!(out, [5, 10]);
-        assert!(pick(&raw, 5, &of(0, 2), &mut [0; 3].as_mut_slice()).is_err());
+        assert!(pick(&raw, 5, (0, 2), &mut [0; 3].as_mut_slice()).is_err());
     }
 }

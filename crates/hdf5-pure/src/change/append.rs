@@ -10,6 +10,7 @@ use sciformats_core::arith::{add, sub};
 use sciformats_core::storage::Durability;
 use sciformats_core::{Error, ReadAt, Result, Slab, WriteAt, bound};
 
+use crate::change::tree::clock;
 use crate::chunk::index::Bounds;
 use crate::dataset::append::{self, Series};
 use crate::dataset::load;
@@ -146,7 +147,7 @@ impl LiveFile {
         self.mark(WRITTEN | FOLLOWED)?;
         self.sync(durability)?;
         for (_, series) in &mut self.series {
-            series.publish(&mut self.output)?;
+            series.publish(&mut self.output, &clock)?;
         }
         self.output.flush()?;
         self.sync(durability)

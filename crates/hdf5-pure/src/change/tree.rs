@@ -87,8 +87,9 @@ impl Settings {
     }
 }
 
+/// Returns the time that the clock shows, in seconds since 1970.
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
-fn clock() -> Result<u32> {
+pub(crate) fn clock() -> Result<u32> {
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().ok();
     since.and_then(|since| u32::try_from(since.as_secs()).ok()).ok_or_else(|| {
         Error::unsupported("a time before 1970 or after 2105 as that of a change, which the clock shows,")
@@ -97,7 +98,7 @@ fn clock() -> Result<u32> {
 
 /// The standard library has no clock for this target.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
-fn clock() -> Result<u32> {
+pub(crate) fn clock() -> Result<u32> {
     Err(Error::unsupported("changing an object that stores its time on a machine without a clock"))
 }
 

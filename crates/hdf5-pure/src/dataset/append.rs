@@ -11,11 +11,11 @@ use crate::dataset::read::{self, Content};
 use crate::dataset::write::{Data, Dataset};
 use crate::file::open::Opened;
 use crate::filter::Registry;
-use crate::object::header::{Message, Object};
+use crate::object::header::{Message, Now, Object};
 use crate::space::output::{Output, SIZES};
 use crate::spec::message::layout::{IndexKind, Layout};
 use crate::spec::message::{MessageType, dataspace};
-use crate::spec::object_header::{SHAREABLE, SHARED, Version};
+use crate::spec::object_header::{SHAREABLE, SHARED, Version, v2};
 use crate::spec::{Address, put_address, put_checksum};
 
 /// A dataset of a file that others read.
@@ -146,15 +146,20 @@ impl Series {
         Ok(())
     }
 
-    /// Writes the shape, and the address of the chunk index.
-    pub(crate) fn publish(&mut self, output: &mut Output) -> Result<()> {
+    /// Writes the shape, and the address of the chunk index. As in other changes of an object, the times that its header stores
+    /// are renewed; `now` is asked only if there are any.
+    pub(crate) fn publish(&mut self, output: &mut Output, now: Now<'_>) -> Result<()> {
         if let Some(index) = self.index.as_ref().map(IndexWriter::address).filter(|at| self.root != Some(*at))
         {
             self.header.set_index(index)?;
+            if self.root.is_none() {
+                self.header.renew_times(now)?;
+            }
             self.root = Some(index);
         }
         if self.seen != self.dataset.shape() {
             self.header.set_shape(self.dataset.shape())?;
+            self.header.renew_times(now)?;
             self.seen = self.dataset.shape().to_vec();
         }
         self.header.flush(output)
@@ -254,6 +259,18 @@ impl LiveHeader {
         let place = message.ok_or_else(|| unfollowed("without a layout"))?;
         place.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
         Ok(())
+    }
+
+    /// Renews the times of access and of change, if the header stores times.
+    fn renew_times(&mut self, now: Now<'_>) -> Result<()> {
+        match self.parts.first_mut() {
+            // The prefix begins the first part; its flags are the byte after the signature and the version.
+            Some((_, bytes, changed)) if bytes.get(5).is_some_and(|flags| flags & v2::TIMES != 0) => {
+                *changed = true;
+                v2::put_change(bytes, now()?)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn message(&mut self, spot: Spot) -> Option<&mut [u8]> {

@@ -26,6 +26,19 @@ const RESERVED: u64 = 1 << 20;
 
 /// Reads the selected elements of a chunked dataset.
 pub(crate) fn read(reader: &Reader<'_>, layout: &Chunked, slab: &Slab, out: &mut [u8]) -> Result<()> {
+    let (found, complete) = stored(reader, layout, slab)?;
+    if !complete {
+        reader.fill(out)?;
+    }
+    let bytes = chunk_size(reader, layout)?;
+    let distances = Distances::new(&layout.dimensions, &slab.shape(), reader.element());
+    let distances = distances.ok_or_else(|| reader.layout_fault("chunk size", FaultKind::Overflow))?;
+    let dimensions = reader.content.dataspace.shape();
+    Chunks { reader, layout, dimensions, slab, bytes, distances }.run(&found, out)
+}
+
+/// Returns the stored chunks that a selection touches, and whether these are all chunks that it touches.
+pub(crate) fn stored(reader: &Reader<'_>, layout: &Chunked, slab: &Slab) -> Result<(Vec<StoredChunk>, bool)> {
     let Dataspace::Simple { dimensions, maximum } = &reader.content.dataspace else {
         return Err(reader.layout_fault("dimensionality", FaultKind::Rule("does not fit a scalar dataset")));
     };
@@ -43,14 +56,36 @@ pub(crate) fn read(reader: &Reader<'_>, layout: &Chunked, slab: &Slab, out: &mut
     let index = Index { context: &reader.opened.context, layout, dimensions, maximum, filtered };
     let bounds = bounds(slab, &layout.dimensions)?;
     let found = found(reader, &index, &bounds)?;
-    if bounds.volume() != Some(found.len() as u64) {
-        reader.fill(out)?;
-    }
+    let complete = bounds.volume() == Some(found.len() as u64);
+    Ok((found, complete))
+}
+
+/// Returns the number of bytes of a chunk without filters, which is within the limits.
+pub(crate) fn chunk_size(reader: &Reader<'_>, layout: &Chunked) -> Result<usize> {
     let bytes = chunk_bytes(layout).ok_or_else(|| reader.layout_fault("chunk size", FaultKind::Overflow))?;
-    let bytes = reader.opened.context.limits.memory("bytes of a chunk", bytes)?;
-    let distances = Distances::new(&layout.dimensions, &slab.shape(), reader.element());
-    let distances = distances.ok_or_else(|| reader.layout_fault("chunk size", FaultKind::Overflow))?;
-    Chunks { reader, layout, dimensions, slab, bytes, distances }.run(&found, out)
+    reader.opened.context.limits.memory("bytes of a chunk", bytes)
+}
+
+/// Returns what a chunk and a selection have in common along a dimension of a dataset of the shape `dimensions`.
+pub(crate) fn overlap(
+    layout: &Chunked,
+    dimensions: &[u64],
+    slab: &Slab,
+    axis: usize,
+    chunk: &StoredChunk,
+) -> Option<Overlap> {
+    let range = slab.ranges().get(axis)?;
+    let (n, size) = (*layout.dimensions.get(axis)?, *dimensions.get(axis)?);
+    let origin = chunk.scaled.get(axis)?.checked_mul(n)?;
+    let end = origin.checked_add(n)?.min(size);
+    // This is the first selected index that is not before the chunk.
+    let to = bound::left(origin, range.start).div_ceil(range.step);
+    let first = range.start.checked_add(to.checked_mul(range.step)?)?;
+    if to >= range.count || first >= end {
+        return None;
+    }
+    let count = end.checked_sub(first)?.div_ceil(range.step).min(range.count.checked_sub(to)?);
+    Some(Overlap { start: first.checked_sub(origin)?, step: range.step, to, count })
 }
 
 /// Returns the stored chunks within bounds, in the order of their positions.
@@ -285,18 +320,7 @@ impl Chunks<'_> {
     }
 
     fn overlap(&self, axis: usize, chunk: &StoredChunk) -> Option<Overlap> {
-        let range = self.slab.ranges().get(axis)?;
-        let (n, size) = (*self.layout.dimensions.get(axis)?, *self.dimensions.get(axis)?);
-        let origin = chunk.scaled.get(axis)?.checked_mul(n)?;
-        let end = origin.checked_add(n)?.min(size);
-        // This is the first selected index that is not before the chunk.
-        let to = bound::left(origin, range.start).div_ceil(range.step);
-        let first = range.start.checked_add(to.checked_mul(range.step)?)?;
-        if to >= range.count || first >= end {
-            return None;
-        }
-        let count = end.checked_sub(first)?.div_ceil(range.step).min(range.count.checked_sub(to)?);
-        Some(Overlap { start: first.checked_sub(origin)?, step: range.step, to, count })
+        overlap(self.layout, self.dimensions, self.slab, axis, chunk)
     }
 
     /// Copies the selected elements of a chunk into `part`, which starts at row `first` of the selection.

@@ -14,6 +14,7 @@ pub(crate) mod chunked;
 pub(crate) mod edit;
 pub(crate) mod external;
 pub(crate) mod load;
+pub(crate) mod parts;
 mod pending;
 pub(crate) mod read;
 pub(crate) mod virtual_layout;

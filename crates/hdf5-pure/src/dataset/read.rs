@@ -183,15 +183,21 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn contiguous(&self, at: Address, slab: &Slab, out: &mut [u8]) -> Result<()> {
+    /// Returns the number of bytes of all elements of a contiguous dataset, which must be in the file.
+    pub(crate) fn extent(&self, at: Address) -> Result<u64> {
         let context = &self.opened.context;
-        let size = self.element();
-        let total = self.content.dataspace.elements().and_then(|n| n.checked_mul(size as u64));
-        let total = total.filter(|&total| total <= context.available(at)).ok_or_else(|| {
+        let total = self.content.dataspace.elements().and_then(|n| n.checked_mul(self.element() as u64));
+        total.filter(|&total| total <= context.available(at)).ok_or_else(|| {
             let found = bound::sum(total.unwrap_or(u64::MAX), context.offset(at)); // a bound, in a message
             let kind = FaultKind::OutOfBounds { found, end: context.storage.size() };
             context.fault("contiguous dataset", at, Fault::new("the end of the elements", kind))
-        })?;
+        })
+    }
+
+    fn contiguous(&self, at: Address, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        let context = &self.opened.context;
+        let size = self.element();
+        let total = self.extent(at)?;
         if let Some(all) = context.storage.as_slice()
             && is_dense(slab, size as u64)
         {
@@ -278,7 +284,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Runs of a contiguous dataset that are close together and are read with one call.
-struct Joined<'a> {
+pub(crate) struct Joined<'a> {
     reader: &'a Reader<'a>,
     /// The offset of the first element of the dataset.
     start: u64,
@@ -292,13 +298,13 @@ struct Joined<'a> {
 }
 
 /// Copying so many bytes takes less time than a call.
-const SHORT: usize = 4 << 10;
+pub(crate) const SHORT: usize = 4 << 10;
 
 /// The largest number of bytes that are read to get several runs.
 const SPAN: u64 = 64 << 10;
 
 impl<'a> Joined<'a> {
-    fn new(reader: &'a Reader<'a>, start: u64, out: &'a mut [u8]) -> Self {
+    pub(crate) fn new(reader: &'a Reader<'a>, start: u64, out: &'a mut [u8]) -> Self {
         Self { reader, start, runs: Vec::new(), end: 0, rest: out, buffer: Vec::new() }
     }
 
@@ -315,7 +321,8 @@ impl<'a> Joined<'a> {
         self.fill()
     }
 
-    fn add(&mut self, from: u64, len: usize) -> Result<()> {
+    /// Adds a run, which must begin after those before it.
+    pub(crate) fn add(&mut self, from: u64, len: usize) -> Result<()> {
         let end = add(from, len as u64)?;
         if let Some(&(first, longest)) = self.runs.first() {
             let near = bound::left(from, self.end) <= SHORT as u64 && bound::left(end, first) <= SPAN;
@@ -329,7 +336,7 @@ impl<'a> Joined<'a> {
     }
 
     /// Fills the part of the result that belongs to the runs.
-    fn fill(&mut self) -> Result<()> {
+    pub(crate) fn fill(&mut self) -> Result<()> {
         let storage = &*self.reader.opened.context.storage;
         if let [_, _, ..] = self.runs[..]
             && let Some(&(first, _)) = self.runs.first()

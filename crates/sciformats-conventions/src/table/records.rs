@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use sciformats::{ElementType, Range, Result, Slab};
+use sciformats::{ElementType, Error, Range, Result, Slab};
 
 use crate::fields;
 use crate::node::Node;
@@ -80,6 +80,12 @@ impl Records {
             beside.as_ref().is_some_and(|(of, rows, _)| Arc::ptr_eq(of, self) && *rows == (first, count));
         if !known {
             let slab = Slab::new(&[self.rows], [Range::new(first, count)])?;
+            if let Some(bytes) = self.layout().and_then(|layout| layout.alone(self, field, &slab)) {
+                let element = self.fields().get(field).map(|(_, element)| element.clone());
+                let element =
+                    element.ok_or_else(|| Error::internal("a field that the records do not have"))?;
+                return Ok((element, bytes?));
+            }
             let mut bytes = Vec::new();
             self.node.file().read(self.node.id(), &slab, &mut bytes)?;
             *beside = Some((Arc::clone(self), (first, count), bytes));

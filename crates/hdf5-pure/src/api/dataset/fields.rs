@@ -4,6 +4,10 @@ use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Result, Slab, bound};
 
 use crate::api::dataset::Dataset;
+use crate::dataset::parts;
+use crate::dataset::read::Reader;
+use crate::spec::message::datatype::Class;
+use crate::value::canonical::Canonical;
 use crate::value::element::Element;
 use crate::value::record::Record;
 
@@ -50,7 +54,8 @@ impl Dataset {
         let size = bound::addressable(member.size.into());
         self.raw_size(slab)?;
         let count = bound::addressable(slab.len());
-        let gather = |out: &mut [u8]| self.gather(slab, (offset, size), out);
+        let part = offset..bound::sum(offset, size);
+        let gather = |out: &mut [u8]| self.read_raw_part_into(slab, &part, out);
         if let Some(read) = T::read_direct(member, count, &mut |out| gather(out)) {
             return read;
         }
@@ -122,7 +127,95 @@ impl Dataset {
         }))
     }
 
-    /// Fills `out` with the `size` bytes at `offset` of each selected element. It reads one piece at a time.
+    /// Returns whether a part of each element can be read without the rest of the elements: they are in this file, in one
+    /// piece or in chunks of one dimension, and have no filters. [`read_raw_part_into`](Self::read_raw_part_into) reads
+    /// all other elements as a whole.
+    pub fn has_separate_parts(&self) -> bool {
+        parts::are_apart(&self.content)
+    }
+
+    /// Fills `out` with the bytes `part` of each selected element, as they are stored. The rest of the elements is not read
+    /// if it has more than 4 KiB per element and if the elements have [separate parts](Self::has_separate_parts).
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// hdf5_pure::record! {
+    ///     struct Shot { number: i32, image: [u8; 5000] }
+    /// }
+    /// let shots: Vec<Shot> = (0..3).map(|number| Shot { number, image: [7; 5000] }).collect();
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("shots").write(&shots)?;
+    /// let shots = File::from_bytes(file.into_bytes()?)?.dataset("shots")?;
+    /// let mut numbers = [0; 12];
+    /// shots.read_raw_part_into(&shots.all()?, &(0..4), &mut numbers)?;
+    /// assert_eq!(numbers, [0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`read_raw`](Self::read_raw), and [`Error::Usage`] if the part is not within the elements or
+    /// if `out` has another size.
+    pub fn read_raw_part_into(
+        &self,
+        slab: &Slab,
+        part: &std::ops::Range<usize>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        self.raw_size(slab)?;
+        if part.start > part.end || part.end as u64 > self.element_size() {
+            return Err(Error::usage("part", "must be within the elements"));
+        }
+        if bound::product(slab.len(), part.len() as u64) != out.len() as u64 {
+            return Err(Error::usage("out", "must have room for the selected parts"));
+        }
+        if parts::is_worth(&self.content, part.len()) {
+            let opened = self.file.opened();
+            let reader = Reader::new(opened, &self.content, opened.threads());
+            return self.within(opened.attempts(|| parts::read(&reader, slab, part, out)));
+        }
+        self.gather(slab, (part.start, part.len()), out)
+    }
+
+    /// Reads the member with this number of the selected elements, which must be compounds, in the form of
+    /// [`read_canonical`](Self::read_canonical). The other members are neither converted nor, if the elements are long and
+    /// have [separate parts](Self::has_separate_parts), read.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// hdf5_pure::record! {
+    ///     struct Shot { number: i32, name: String }
+    /// }
+    /// let shot = |number| Shot { number, name: "K".into() };
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("shots").write(&[shot(7), shot(8)])?;
+    /// let shots = File::from_bytes(file.into_bytes()?)?.dataset("shots")?;
+    /// assert_eq!(shots.read_member_canonical(0, &shots.all()?)?, [7, 0, 0, 0, 8, 0, 0, 0]);
+    /// assert_eq!(shots.read_member_canonical(1, &shots.all()?)?.len(), 2 * 9); // lengths and texts
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`read_canonical`](Self::read_canonical), and [`Error::Usage`] if there is no such member.
+    pub fn read_member_canonical(&self, number: usize, slab: &Slab) -> Result<Vec<u8>> {
+        let member = match &self.datatype().class {
+            Class::Compound(members) => members.get(number),
+            _ => None,
+        };
+        let member =
+            member.ok_or_else(|| Error::usage("number", "must be that of a member of a compound"))?;
+        let start = bound::addressable(member.offset.into());
+        let size = bound::addressable(member.datatype.size.into());
+        self.raw_size(slab)?;
+        let mut raw = zeroed(bound::product(bound::addressable(slab.len()), size))?;
+        self.read_raw_part_into(slab, &(start..bound::sum(start, size)), &mut raw)?;
+        let canonical = Canonical::new(self.file.opened(), &member.datatype);
+        self.within(canonical.and_then(|canonical| canonical.convert(raw, self.data_offset())))
+    }
+
+    /// Fills `out` with the `size` bytes at `offset` of each selected element. It reads one piece of whole elements at a
+    /// time.
     fn gather(&self, slab: &Slab, (offset, size): (usize, usize), out: &mut [u8]) -> Result<()> {
         /// The size of a piece: small enough to stay in a processor's cache between reading and copying.
         const PIECE: u64 = 1 << 18;
