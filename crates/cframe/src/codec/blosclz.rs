@@ -394,6 +394,11 @@ mod tests {
         assert!(encoder.encode(&input, 5, false, &mut out).is_some());
         assert_eq!(encoder.encode(&input, 5, true, &mut out), None);
         assert!(encoder.encode(&[7; 50_000], 5, true, &mut out).is_some());
+        // Nothing repeats in the first eighth, but all of the rest does.
+        let mut late: Vec<u8> = (0..10_000).map(|_| random() as u8).collect();
+        assert_eq!(encoder.encode(&late, 5, true, &mut out), None);
+        late.resize(50_000, 7);
+        assert!(encoder.encode(&late, 5, true, &mut out).unwrap() < 11_000);
     }
 
     proptest! {

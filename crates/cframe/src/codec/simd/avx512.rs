@@ -245,12 +245,37 @@ fn split_far<const N: usize>(pieces: &[[[u8; WIDTH]; N]], targets: &mut [&mut [[
     COLLECTED * tiles.len()
 }
 
+/// Joins as many pieces as fill whole lines of [`COLLECTED`] registers, and returns their number.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn join_far<const N: usize>(sources: &[&[[u8; WIDTH]]; N], pieces: &mut [[[u8; WIDTH]; N]]) -> usize {
+    let tiles = pieces.as_chunks_mut::<COLLECTED>().0;
+    let mut collected = [[[0; WIDTH]; COLLECTED]; N];
+    for (t, tile) in tiles.iter_mut().enumerate() {
+        for (lines, source) in collected.iter_mut().zip(sources) {
+            if let Some(source) = source.as_chunks().0.get(t) {
+                *lines = *source;
+            }
+        }
+        for (p, piece) in tile.iter_mut().enumerate() {
+            let mut registers = [_mm512_setzero_si512(); N];
+            for i in 0..N {
+                registers[i] = bytemuck::must_cast(collected[i][p]);
+            }
+            join_one(registers, piece);
+        }
+    }
+    COLLECTED * tiles.len()
+}
+
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(super) fn join<const N: usize>(planes: &[&[u8]; N], groups: &mut [[[u8; 16]; N]]) -> usize {
     let bytes = groups.as_flattened_mut().as_flattened_mut();
     let pieces = bytes.as_chunks_mut::<WIDTH>().0.as_chunks_mut::<N>().0;
     let sources = planes.map(|plane| plane.as_chunks::<WIDTH>().0);
-    for (p, piece) in pieces.iter_mut().enumerate() {
+    let far = N == SIXTEEN && sources.iter().all(|source| source.len() >= FAR / WIDTH);
+    let done = if far { join_far(&sources, pieces) } else { 0 };
+    for (p, piece) in pieces.iter_mut().enumerate().skip(done) {
         let mut registers = [_mm512_setzero_si512(); N];
         for (register, source) in registers.iter_mut().zip(sources) {
             if let Some(source) = source.get(p) {
