@@ -276,19 +276,15 @@ fn what_is_said_of_a_cut_file_says_that_it_is_cut() {
 #[test]
 fn salvage_reports_when_nothing_is_left_and_writes_no_file() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("lost.ra");
-    let values: Vec<f64> = (0..600).map(f64::from).collect();
-    crate::common::raw_array(&path, &[20, 30], &values);
-    let mut bytes = fs::read(&path).unwrap();
-    bytes[..64].fill(0xA5);
-    fs::write(&path, &bytes).unwrap();
-    let output = Program::at(dir.path()).run(&["salvage", "lost.ra", "clean.ra"]);
+    let path = dir.path().join("lost.gsd");
+    fs::write(&path, [0xA5; 5000]).unwrap();
+    let output = Program::at(dir.path()).run(&["salvage", "lost.gsd", "clean.gsd"]);
     let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert_eq!(output.status.code(), Some(1), "{out}\n{err}");
-    assert!(out.contains("overwritten head") && out.contains("the shape are lost"), "{out}");
-    assert!(err.contains("clean.ra is not written, because nothing is left for it"), "{err}");
-    assert!(!dir.path().join("clean.ra").exists());
-    assert_eq!(fs::read(&path).unwrap(), bytes);
+    assert!(out.contains("overwritten head: the magic number is not that of GSD"), "{out}");
+    assert!(err.contains("clean.gsd is not written, because nothing is left for it"), "{err}");
+    assert!(!dir.path().join("clean.gsd").exists());
+    assert_eq!(fs::read(&path).unwrap(), [0xA5; 5000]);
 }
 
 #[test]
