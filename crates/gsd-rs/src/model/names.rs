@@ -23,7 +23,7 @@ pub(crate) struct Names {
     sorted: Vec<u16>,
     /// The number of names that are stored in the block.
     stored: usize,
-    /// The end of the bytes in the block that are not zero. The list may be followed by remains of an interrupted commit.
+    /// The end of the bytes in the block that are not zero. If they go on behind the list, they may be anything, and stay.
     soiled: u64,
 }
 
@@ -52,7 +52,7 @@ impl Names {
             ends: Vec::with_capacity(list.len()),
             sorted: (0..=u16::MAX).take(list.len()).collect(),
             stored: list.len(),
-            soiled: stored.iter().rposition(|&byte| byte != 0).map_or(1, |last| bound::sum(last as u64, 1)),
+            soiled: stored.iter().rposition(|&byte| byte != 0).map_or(0, |last| bound::sum(last as u64, 1)),
         };
         for name in list {
             names.bytes.extend(name);
@@ -170,7 +170,8 @@ impl Names {
     }
 
     /// Plans to store the names that are not stored yet. They are written after the stored names, or if the block has no space
-    /// for them, all names are written to a larger block at `fresh`. Also returns the block to which the header must then refer.
+    /// for them, or other bytes than zeros there, all names are written to another block at `fresh`. Also returns the block to which
+    /// the header must then refer.
     pub(crate) fn plan(&self, block: Block, fresh: u64) -> Result<(Option<Write<'static>>, Block)> {
         if self.stored == self.len() {
             return Ok((None, block));
@@ -178,12 +179,12 @@ impl Names {
         let start = self.offset(self.stored);
         let mut bytes = self.encoded(self.stored)?;
         let end = sum([start, bytes.len() as u64, self.end_mark()?])?;
-        if end > add(block.location, mul(block.allocated, UNIT)?)? {
+        let is_full = end > add(block.location, mul(block.allocated, UNIT)?)?;
+        if is_full || add(block.location, self.soiled)? > start {
             let (step, block) = self.plan_block(block.allocated, fresh)?;
             return Ok((Some(step), block));
         }
-        let clean = sub(end.max(add(block.location, self.soiled)?), start)?;
-        bytes.resize(fit(clean, "bytes of names")?, 0);
+        bytes.resize(fit(sub(end, start)?, "bytes of names")?, 0);
         Ok((Some(Write::new(start, bytes)), block))
     }
 

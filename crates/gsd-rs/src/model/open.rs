@@ -3,12 +3,12 @@
 use std::io;
 
 use sciformats_core::fault::locate;
-use sciformats_core::{Error, ReadAt, Result, bound};
+use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, bound};
 
 use super::index::Index;
 use super::is_readable;
 use super::names::Names;
-use crate::spec::Header;
+use crate::spec::{Header, IndexEntry};
 
 /// The state of a file at one point in time.
 #[derive(Clone, Debug)]
@@ -26,6 +26,20 @@ impl Opened {
         let product = bound::product(u128::from(self.index.used), frame.into());
         let near = product.checked_div(self.frames.into()).and_then(|near| u64::try_from(near).ok());
         near.unwrap_or_default() // a bound
+    }
+
+    /// Checks that something can be appended without changing what is there: no block is written that is part of another one, and
+    /// no new name is that of an old entry, whose name is lost.
+    pub(crate) fn check_appendable(&self, storage: &dyn ReadAt) -> Result<()> {
+        self.header.check_apart()?;
+        let Some(last) = self.index.used.checked_sub(1) else { return Ok(()) };
+        let entry = self.index.entry(storage, last)?;
+        if usize::from(entry.id) >= self.names.len() {
+            let at = bound::sum(self.index.offset(last)?, IndexEntry::ID_OFFSET);
+            let kind = FaultKind::OutOfBounds { found: entry.id.into(), end: self.names.len() as u64 };
+            return Err(Fault::new("id", kind).at("index entry", at));
+        }
+        Ok(())
     }
 }
 

@@ -8,7 +8,8 @@ use crate::Header;
 use crate::spec::IndexEntry;
 
 impl Reader {
-    /// Checks every entry of the index: that it is in order, that its name exists, and that its data is inside the file.
+    /// Checks that the header, the index and the names have no bytes in common, and every entry of the index: that it is in order,
+    /// that its name exists, and that its data is inside the file.
     ///
     /// ```no_run
     /// let reader = gsd_rs::Reader::open("trajectory.gsd")?;
@@ -21,6 +22,7 @@ impl Reader {
     /// # Errors
     /// The first fault that is found.
     pub fn verify(&self) -> Result<()> {
+        self.header().check_apart()?;
         self.all_chunks()
             .try_for_each(|chunk| chunk.and_then(|c| c.range(&(0..c.n), self.storage.size())).map(drop))
     }

@@ -172,7 +172,8 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Reader::open`](crate::Reader::open); [`Error::Conflict`](crate::Error::Conflict) if another writer has it open.
+    /// Those of [`Reader::open`](crate::Reader::open); `Malformed` if the index and the names have bytes in common, or if the last
+    /// chunk has no name; [`Error::Conflict`](crate::Error::Conflict) if another writer has it open.
     pub fn append_to(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Session::open(path).and_then(Self::over).within(Some(path), None)
@@ -230,6 +231,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
 
     fn over(mut session: Session<S>) -> Result<Self> {
         let opened = open(session.storage())?;
+        opened.check_appendable(session.storage())?;
         let state = State::new(&opened, session.storage())?;
         let Opened { names, frames, .. } = opened;
         for (offset, len) in state.generation()? {

@@ -202,6 +202,40 @@ fn remains_behind_the_index_never_become_entries() {
 }
 
 #[test]
+fn what_is_behind_the_names_stays() {
+    let mut file = file();
+    file[4352 + 20..4352 + 30].fill(b'x');
+    let old = file.clone();
+    let mut writer = Writer::append_in(file).unwrap();
+    writer.write("c", 1, &[1u8]).unwrap();
+    writer.end_frame().unwrap();
+    let new = writer.into_bytes().unwrap();
+    assert_eq!(new[4352..old.len()], old[4352..]);
+    assert_eq!(Reader::from_bytes(new).unwrap().names().collect::<Vec<_>>(), [b"a", b"b", b"c"]);
+}
+
+#[test]
+fn nothing_is_appended_where_blocks_overlap_or_names_are_lost() {
+    let refused = |at: usize, bytes: &[u8]| {
+        let mut file = file();
+        file[at..at + bytes.len()].copy_from_slice(bytes);
+        let error = Writer::append_in(file.clone()).unwrap_err().to_string();
+        (error, Reader::from_bytes(file).unwrap().verify().unwrap_err().to_string())
+    };
+    let overlap = "malformed header at offset 0x18: name list block overlaps the index block";
+    for place in [256u64, 256 + 64 * 32] {
+        assert_eq!(refused(24, &place.to_le_bytes()), (overlap.into(), overlap.into()));
+    }
+    let head = "malformed header at offset 0x18: name list block overlaps the header";
+    assert_eq!(refused(24, &192u64.to_le_bytes()), (head.into(), head.into()));
+    let head = "malformed header at offset 0x8: index block overlaps the header";
+    assert_eq!(refused(8, &224u64.to_le_bytes()), (head.into(), head.into()));
+    let (appending, verifying) = refused(4352, &[0; 4]);
+    assert_eq!(appending, "malformed index entry at offset 0x1bc: id is 1, out of bounds (end 0)");
+    assert!(verifying.ends_with("id is 0, out of bounds (end 0)"), "{verifying}");
+}
+
+#[test]
 fn rows_before_a_cut_can_be_read() {
     let mut writer = Writer::create_in(Vec::new(), &options()).unwrap();
     writer.write("a", 2, &[7u32; 2000]).unwrap();
