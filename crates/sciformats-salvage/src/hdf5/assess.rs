@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hdf5_pure::options::MissingSources;
 use hdf5_pure::structure::{Chunked, IndexKind, Layout, MessageType, Selection, StoredChunk};
-use hdf5_pure::{Address, Dataset, Datatype, File, OpenOptions, Range, Slab};
-use sciformats::formats::hdf5::{element, leads_elsewhere};
-use sciformats::model::ElementType;
-use sciformats::model::canonical::{self, spans};
+use hdf5_pure::{Address, Dataset, File, OpenOptions};
+use sciformats::formats::hdf5::leads_elsewhere;
 use sciformats_core::{Result, bound};
 
 use super::Work;
+use super::leads::{ATTEMPTS, REFERS, read};
 use super::reach::Node;
 use crate::boxes::{boxes, chunk as chunk_box};
 use crate::report::{ObjectReport, State};
@@ -27,13 +26,6 @@ const PLACED: &str = "the place of chunks is guessed by their order in the file"
 const LOST_BYTES: usize = 8;
 /// The most missing chunks that are listed.
 const LISTED: u64 = 1 << 20;
-/// Why elements count as missing that refer to objects.
-const REFERS: &str = "references lead to objects that are lost";
-/// How often a part of a dataset is halved in search of elements that lead to something lost. What writes the clean file gives up
-/// later than this, so that it leaves nothing out that is not listed.
-const ATTEMPTS: usize = 1024;
-/// The elements that are read at a time to see whether what they lead to is there.
-const PIECE: u64 = 1 << 16;
 
 impl Work {
     /// Reads everything that was found.
@@ -48,14 +40,6 @@ impl Work {
         self.shown(file, &mut objects);
         objects.sort_by(|a, b| a.path.cmp(&b.path));
         objects
-    }
-
-    /// Notes which objects have a path and cannot be read, so that what refers to them refers to nothing in the clean file.
-    pub(super) fn note_unreadable(&mut self, file: &File) {
-        let datasets =
-            self.tree.nodes.iter().filter(|(_, node)| ["dataset", "object"].contains(&node.kind()));
-        let unreadable = datasets.filter(|(at, _)| file.dataset_at(Address(**at)).is_err());
-        self.unreadable = unreadable.map(|(_, node)| node.path.clone().into_bytes()).collect();
     }
 
     fn object(&self, file: &File, at: u64, node: &Node) -> ObjectReport {
@@ -108,7 +92,8 @@ impl Work {
                     }
                     match attribute.canonical() {
                         Ok(bytes)
-                            if self.damaged && self.refers_to_lost(attribute.datatype().ok(), &bytes) =>
+                            if self.damaged
+                                && attribute.datatype().is_ok_and(|of| self.refers_to_lost(of, &bytes)) =>
                         {
                             spoil(&mut report, State::Partial, format!("the attribute {name}: {REFERS}"));
                         }
@@ -276,136 +261,6 @@ impl Work {
             let (from, to) = (bound::left(from.max(offset), offset), bound::left(to.min(end), offset));
             each(from / size, to.div_ceil(size));
         }
-    }
-
-    /// Reads elements to see whether what they lead to is there.
-    fn pieces(
-        &self,
-        dataset: &Dataset,
-        range: std::ops::Range<u64>,
-        elsewhere: bool,
-        report: &mut ObjectReport,
-    ) {
-        if !elsewhere {
-            return;
-        }
-        let mut attempts = ATTEMPTS;
-        let mut at = range.start;
-        while at < range.end {
-            let end = range.end.min(bound::sum(at, PIECE));
-            for part in boxes(dataset.shape(), at, end) {
-                self.leads(dataset, part, &mut attempts, report);
-            }
-            at = end;
-        }
-    }
-
-    /// Lists the elements of a part as missing that lead to something lost. A part of which something cannot be read is halved
-    /// until single elements are left, unless this fails too often.
-    fn leads(
-        &self,
-        dataset: &Dataset,
-        (start, count): (Vec<u64>, Vec<u64>),
-        attempts: &mut usize,
-        report: &mut ObjectReport,
-    ) {
-        let error = match read(dataset, &start, &count) {
-            Ok(bytes) => {
-                if self.damaged {
-                    let lost = self.lost_references(dataset.datatype(), &bytes);
-                    for (from, to) in lost {
-                        let parts = boxes(&count, from, to).into_iter();
-                        report.missing.extend(parts.map(|(at, count)| {
-                            (start.iter().zip(at).map(|(start, at)| bound::sum(*start, at)).collect(), count)
-                        }));
-                        spoil(report, State::Partial, format!("elements: {REFERS}"));
-                    }
-                }
-                return;
-            }
-            Err(error) => error,
-        };
-        spoil(report, State::Partial, error.to_string());
-        let axis = count.iter().position(|&n| n > 1);
-        let (Some(axis), Some(left)) = (axis, attempts.checked_sub(1)) else {
-            join(&mut report.missing, (start, count));
-            return;
-        };
-        *attempts = left;
-        let (mut second, mut first_count, mut second_count) = (start.clone(), count.clone(), count);
-        if let (Some(at), Some(first), Some(rest)) =
-            (second.get_mut(axis), first_count.get_mut(axis), second_count.get_mut(axis))
-        {
-            *first = *rest / 2;
-            *rest -= *first;
-            *at = bound::sum(*at, *first);
-        }
-        self.leads(dataset, (start, first_count), attempts, report);
-        self.leads(dataset, (second, second_count), attempts, report);
-    }
-
-    /// Returns whether any of these elements refers to an object that is lost.
-    fn refers_to_lost(&self, datatype: Option<&Datatype>, bytes: &[u8]) -> bool {
-        datatype.is_some_and(|datatype| !self.lost_references(datatype, bytes).is_empty())
-    }
-
-    /// Returns the numbers of the elements that refer to an object that is lost, as the first one and the one after the last of each run.
-    fn lost_references(&self, datatype: &Datatype, bytes: &[u8]) -> Vec<(u64, u64)> {
-        let Ok(element) = datatype.element_type().map(|found| element(&found)) else { return Vec::new() };
-        if !element.refers() {
-            return Vec::new();
-        }
-        let mut lost: Vec<(u64, u64)> = Vec::new();
-        for (number, one) in (0u64..).zip(spans(&element, bytes).unwrap_or_default()) {
-            if !self.is_lost(&element, &mut { one }) {
-                continue;
-            }
-            match lost.last_mut() {
-                Some((_, end)) if *end == number => *end = bound::sum(number, 1),
-                _ => lost.push((number, bound::sum(number, 1))),
-            }
-        }
-        lost
-    }
-
-    /// Removes an element from the start of its canonical bytes, and returns whether a reference in it leads to no object that has a path.
-    fn is_lost(&self, element: &ElementType, rest: &mut &[u8]) -> bool {
-        let mut lost = false;
-        let mut each = |element: &ElementType, count: u64, rest: &mut &[u8]| {
-            for _ in 0..count {
-                if rest.is_empty() {
-                    break;
-                }
-                lost |= self.is_lost(element, rest);
-            }
-        };
-        match element {
-            ElementType::Compound(fields) => {
-                for (_, field) in fields {
-                    each(field, 1, rest);
-                }
-            }
-            ElementType::Array { element, shape } => {
-                each(element, sciformats_core::slab::elements(shape).unwrap_or(0), rest);
-            }
-            ElementType::Vlen(element) => {
-                let count = canonical::length(rest).unwrap_or(0);
-                each(element, count, rest);
-            }
-            ElementType::Reference | ElementType::Region => {
-                lost = canonical::text(rest).is_ok_and(|target| self.is_gone(target));
-            }
-            other => *rest = canonical::skip(other, rest).map_or(&[], |()| *rest),
-        }
-        lost
-    }
-
-    /// Returns whether the text that stands for a reference names an object without a path, or one that cannot be read. A selection may
-    /// follow the path.
-    fn is_gone(&self, target: &[u8]) -> bool {
-        let spaces = target.iter().enumerate().filter(|(_, byte)| **byte == b' ');
-        let mut paths = spaces.filter_map(|(at, _)| target.get(..at)).chain([target]);
-        paths.any(|path| path == b"?" || self.unreadable.contains(path))
     }
 
     fn chunked(
@@ -607,29 +462,6 @@ fn bounds(selection: &Selection, shape: &[u64]) -> Option<(Vec<u64>, Vec<u64>)> 
     (!count.contains(&0) && count.len() == shape.len()).then_some((low, count))
 }
 
-fn read(dataset: &Dataset, start: &[u64], count: &[u64]) -> Result<Vec<u8>> {
-    let ranges: Vec<Range> =
-        start.iter().zip(count).map(|(&start, &count)| Range::new(start, count)).collect();
-    dataset.read_canonical(&Slab::new(dataset.shape(), ranges)?)
-}
-
-/// Adds a part to a list, or to its last part, if both together are one part again.
-fn join(parts: &mut Vec<(Vec<u64>, Vec<u64>)>, (start, count): (Vec<u64>, Vec<u64>)) {
-    if let Some((first, len)) = parts.last_mut() {
-        let differ: Vec<usize> = (0..start.len()).filter(|&i| first.get(i) != start.get(i)).collect();
-        if let [axis] = differ.as_slice()
-            && let (Some(from), Some(to), Some(more)) = (first.get(*axis), start.get(*axis), count.get(*axis))
-            && (0..count.len()).all(|i| i == *axis || len.get(i) == count.get(i))
-            && let Some(len) = len.get_mut(*axis)
-            && bound::sum(*from, *len) == *to
-        {
-            *len = bound::sum(*len, *more);
-            return;
-        }
-    }
-    parts.push((start, count));
-}
-
 /// Returns whether the first or the last bytes of a value are zeros, as if a sector of zeros began or ended in it.
 fn ends_in_zeros(value: &[u8]) -> bool {
     let zeros = |bytes: Option<&[u8]>| bytes.is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0));
@@ -645,7 +477,7 @@ fn unchecked(report: &mut ObjectReport) {
 }
 
 /// Notes a reason, and that not more than this is left.
-fn spoil(report: &mut ObjectReport, state: State, why: String) {
+pub(super) fn spoil(report: &mut ObjectReport, state: State, why: String) {
     report.state = report.state.max(state);
     if report.reasons.len() < 16 && !report.reasons.contains(&why) {
         report.reasons.push(why);

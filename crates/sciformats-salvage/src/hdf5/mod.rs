@@ -8,6 +8,7 @@ mod clashes;
 mod flips;
 mod groups;
 mod heaps;
+mod leads;
 mod orphans;
 mod reach;
 mod root;

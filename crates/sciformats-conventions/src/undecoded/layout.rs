@@ -1,148 +1,40 @@
-//! Columns of a table as elements that are not decoded yet, for libraries that decode them into memory of their
-//! own.
-//!
-//! Fields of records are read side by side: a piece of the records that stays in the cache of a processor is
-//! read, the bytes of the requested fields are copied out of it, and the next piece takes its place.
-
-use std::sync::Arc;
+//! Where the fields of records are, and how they are read side by side: a piece of the records that stays in the
+//! cache of a processor is read, the bytes of the requested fields are copied out of it, and the next piece takes
+//! its place. Of long records, only the parts with these fields are read.
 
 use sciformats::{ElementType, Error, Range, Result, Slab};
 use sciformats_core::storage::Buffer;
 
+use super::{TextPadding, Undecoded};
 use crate::decoding::Decoding;
 use crate::table::Records;
-use crate::values::Values;
-
-/// The elements of a column in some rows, before they are decoded.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Undecoded {
-    /// Elements in canonical bytes, and how they become values.
-    Stored {
-        /// The type of the elements.
-        element: ElementType,
-        /// The canonical bytes of all elements.
-        bytes: Vec<u8>,
-        /// How they become values.
-        decoding: Decoding,
-        /// For each element whether it is missing; `None` if no element is marked.
-        missing: Option<Vec<bool>>,
-    },
-    /// Texts with the same number of bytes each, which are padded.
-    Padded {
-        /// The number of bytes of each text.
-        size: usize,
-        /// How texts are padded.
-        padding: TextPadding,
-        /// The bytes of all texts.
-        bytes: Vec<u8>,
-        /// How they become values.
-        decoding: Decoding,
-    },
-    /// Values that are decoded already.
-    Decoded(Values),
-    /// Values of which each can be that of any number of rows.
-    Spread {
-        /// The values.
-        of: Box<Undecoded>,
-        /// For each row the place of its value.
-        places: Vec<usize>,
-    },
-}
-
-impl Undecoded {
-    /// Returns the decoded values.
-    pub(crate) fn values(self) -> Result<Values> {
-        match self {
-            Self::Stored { element, bytes, decoding, missing } => {
-                let values = decoding.decode(&element, bytes)?;
-                missing.map_or(Ok(values.clone()), |missing| values.without(&missing))
-            }
-            Self::Padded { size, padding, bytes, decoding } => {
-                let mut texts = Vec::new();
-                for text in bytes.chunks_exact(size.max(1)) {
-                    // The bytes need not be UTF-8.
-                    let text = padding.without(text);
-                    texts.extend((text.len() as u64).to_le_bytes());
-                    texts.extend(text);
-                }
-                decoding.decode(&ElementType::Text, texts)
-            }
-            Self::Decoded(values) => Ok(values),
-            Self::Spread { of, places } => of.values()?.at(&places),
-        }
-    }
-
-    /// Appends the elements of the same column in the rows that follow.
-    pub(crate) fn followed_by(self, next: Self) -> Result<Self> {
-        Ok(match (self, next) {
-            (
-                Self::Stored { element, mut bytes, decoding, missing: None },
-                Self::Stored { bytes: more, missing: None, .. },
-            ) => {
-                bytes.extend(more);
-                Self::Stored { element, bytes, decoding, missing: None }
-            }
-            (Self::Decoded(values), Self::Decoded(more)) => Self::Decoded(values.followed_by(more)?),
-            _ => return Err(Error::internal("parts of a column in different forms")),
-        })
-    }
-}
-
-/// What stands after a text that is shorter than its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TextPadding {
-    /// The text ends before the first zero.
-    Terminated,
-    /// Zeros at the end.
-    Zeros,
-    /// Spaces at the end.
-    Spaces,
-}
-
-impl TextPadding {
-    /// Returns a text without its padding.
-    ///
-    /// ```
-    /// use sciformats_conventions::TextPadding;
-    ///
-    /// assert_eq!(TextPadding::Terminated.without(b"ab\0c"), b"ab");
-    /// assert_eq!(TextPadding::Zeros.without(b"a\0b\0\0"), b"a\0b");
-    /// assert_eq!(TextPadding::Spaces.without(b"a b  "), b"a b");
-    /// ```
-    pub fn without(self, bytes: &[u8]) -> &[u8] {
-        let end = match self {
-            Self::Terminated => bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len()),
-            Self::Zeros => bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1),
-            Self::Spaces => bytes.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1),
-        };
-        bytes.get(..end).unwrap_or_default()
-    }
-}
 
 /// Where the fields of records are in the bytes of a record.
 #[derive(Debug)]
 pub(crate) struct Layout {
     /// The size of a record in bytes.
-    row: usize,
+    pub(super) row: usize,
     /// The number of records that are stored together.
-    chunk: Option<u64>,
+    pub(super) chunk: Option<u64>,
     /// The fields in order; `None` for those whose bytes have to be converted first.
-    fields: Vec<Option<Place>>,
-    origin: Origin,
+    pub(super) fields: Vec<Option<Place>>,
+    pub(super) origin: Origin,
 }
 
 /// A field, or one element of a field with several elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    offset: usize,
-    size: usize,
-    form: Form,
+    pub(super) offset: usize,
+    pub(super) size: usize,
+    pub(super) form: Form,
 }
 
 #[derive(Clone, Debug)]
-enum Form {
+#[cfg_attr(
+    not(feature = "hdf5"),
+    allow(dead_code, reason = "only HDF5 stores fields in other bytes than canonical ones")
+)]
+pub(super) enum Form {
     /// The bytes are canonical ones.
     Canonical(ElementType),
     /// The bytes are canonical ones in reverse, element by element: the size of an element.
@@ -153,7 +45,7 @@ enum Form {
 }
 
 /// Where records are read.
-enum Origin {
+pub(super) enum Origin {
     /// As canonical bytes.
     Canonical,
     /// As they are stored in an HDF5 file.
@@ -176,7 +68,7 @@ const NEAR: usize = 1 << 14;
 /// Bytes between two fields are read with them if there are at most so many: to copy them takes less time than another call.
 const NEAR_FIELDS: usize = 4 << 10;
 
-fn place(number: u64) -> Option<usize> {
+pub(super) fn place(number: u64) -> Option<usize> {
     usize::try_from(number).ok()
 }
 
@@ -184,7 +76,7 @@ impl Layout {
     /// Returns the layout of records; `None` if they differ in size and have to be converted as a whole.
     pub(crate) fn of(records: &Records) -> Option<Self> {
         #[cfg(feature = "hdf5")]
-        if let Some(layout) = hdf5::layout(records) {
+        if let Some(layout) = super::hdf5::layout(records) {
             return Some(layout);
         }
         let row = records.element().size().filter(|&row| row > 0)?;
@@ -285,14 +177,21 @@ impl Layout {
         Ok(())
     }
 
+    /// Returns whether parts of records can be read alone, and whether records are so long that this is worth it.
+    fn reads_parts(&self) -> bool {
+        match &self.origin {
+            Origin::Canonical => false,
+            #[cfg(feature = "hdf5")]
+            Origin::Hdf5(dataset) => self.row > NEAR_FIELDS && dataset.has_separate_parts(),
+        }
+    }
+
     /// Returns the parts of a record that have to be read for some fields: fields that are close together are in one part.
     /// `None` if records are read as a whole, because they are stored in such a way, or because hardly anything is
     /// between the parts.
     fn groups(&self, places: &[Place]) -> Option<Vec<Group>> {
-        match &self.origin {
-            #[cfg(feature = "hdf5")]
-            Origin::Hdf5(dataset) if self.row > NEAR_FIELDS && dataset.has_separate_parts() => {}
-            _ => return None,
+        if !self.reads_parts() {
+            return None;
         }
         let mut order: Vec<usize> = (0..places.len()).collect();
         order.sort_by_key(|&at| places.get(at).map(|of| of.offset));
@@ -318,7 +217,7 @@ impl Layout {
     pub(crate) fn alone(&self, records: &Records, field: usize, slab: &Slab) -> Option<Result<Vec<u8>>> {
         match &self.origin {
             #[cfg(feature = "hdf5")]
-            Origin::Hdf5(dataset) if self.row > NEAR_FIELDS && dataset.has_separate_parts() => {
+            Origin::Hdf5(dataset) if self.reads_parts() => {
                 let read = dataset.read_member_canonical(field, slab);
                 if let Ok(bytes) = &read {
                     records.node().file().count_read(bytes.len() as u64);
@@ -482,139 +381,6 @@ fn parts<const N: usize>(raw: &[u8], row: usize, offset: usize, into: &mut [u8])
             *out = *part;
         }
     }
-}
-
-/// The layout of records in HDF5 files, whose fields need not be canonical.
-#[cfg(feature = "hdf5")]
-mod hdf5 {
-    use sciformats::formats::hdf5::{dataset, element, is_canonical};
-    use sciformats::hdf5_pure::Datatype;
-    use sciformats::hdf5_pure::structure::{ByteOrder, Class, FloatOrder, Layout as Stored, Padding};
-
-    use super::{ElementType, Form, Layout, Origin, Place, Records, TextPadding, place};
-
-    pub(super) fn layout(records: &Records) -> Option<Layout> {
-        let node = records.node();
-        let dataset = dataset(node.file().source(), node.id())?.ok()?;
-        let row = place(dataset.datatype().size.into()).filter(|&row| row > 0)?;
-        let Class::Compound(members) = &dataset.datatype().class else { return None };
-        if members.len() != records.fields().len() {
-            return None;
-        }
-        let fields = members.iter().map(|member| {
-            let form = form(&member.datatype)?;
-            Some(Place {
-                offset: place(member.offset.into())?,
-                size: place(member.datatype.size.into())?,
-                form,
-            })
-        });
-        let fields: Vec<Option<Place>> = fields.collect();
-        let chunk = match dataset.layout().ok()? {
-            Stored::Chunked(chunked) => chunked.dimensions.first().copied(),
-            _ => None,
-        };
-        Some(Layout { row, chunk, fields, origin: Origin::Hdf5(Box::new(dataset)) })
-    }
-
-    /// Returns how the bytes of a type differ from the canonical ones; `None` if they have to be converted.
-    fn form(datatype: &Datatype) -> Option<Form> {
-        let typed = || -> Option<ElementType> { Some(element(&datatype.element_type().ok()?)) };
-        let padded = |padding: &Padding| match padding {
-            Padding::NullTerminated => TextPadding::Terminated,
-            Padding::NullPadded => TextPadding::Zeros,
-            Padding::SpacePadded => TextPadding::Spaces,
-        };
-        match &datatype.class {
-            Class::String { padding, .. } => return Some(Form::Text(padded(padding))),
-            Class::Array { base, .. } => {
-                if let Class::String { padding, .. } = &base.class {
-                    return Some(Form::Texts(padded(padding), place(base.size.into())?));
-                }
-            }
-            _ => {}
-        }
-        if is_plain(datatype) {
-            return Some(Form::Canonical(typed()?));
-        }
-        let base = match &datatype.class {
-            Class::Array { base, .. } => base,
-            _ => datatype,
-        };
-        let mut turned = base.clone();
-        match &mut turned.class {
-            Class::FixedPoint(fixed) if fixed.order == ByteOrder::Big => fixed.order = ByteOrder::Little,
-            Class::FloatingPoint(float) if float.order == FloatOrder::Big => float.order = FloatOrder::Little,
-            _ => return None,
-        }
-        if is_canonical(&turned) { Some(Form::Reversed(typed()?, place(base.size.into())?)) } else { None }
-    }
-
-    /// Returns whether the bytes of elements are canonical ones.
-    fn is_plain(datatype: &Datatype) -> bool {
-        match &datatype.class {
-            Class::Enumeration { base, .. } | Class::Array { base, .. } => is_plain(base),
-            // The only bits of one byte; more bytes have an order.
-            Class::BitField(field) => datatype.size == 1 && field.precision == 8 && field.bit_offset == 0,
-            Class::Compound(members) => {
-                let mut end = 0;
-                let dense = members.iter().all(|member| {
-                    let adjacent = member.offset == end && is_plain(&member.datatype);
-                    end = member.offset.saturating_add(member.datatype.size); // a bound
-                    adjacent
-                });
-                dense && end == datatype.size
-            }
-            _ => is_canonical(datatype),
-        }
-    }
-}
-
-/// Reads what several columns need of the same records: for each of them, its records, its field, one element of
-/// it, and its decoding.
-#[allow(clippy::type_complexity, reason = "the parts are named where they are used")]
-pub(crate) fn of_records(
-    wanted: &[Option<(&Arc<Records>, usize, Option<u64>, &Decoding)>],
-    rows: (u64, u64),
-) -> Result<Vec<Option<Undecoded>>> {
-    let mut found: Vec<Option<Undecoded>> = wanted.iter().map(|_| None).collect();
-    for at in 0..wanted.len() {
-        let Some(Some((records, ..))) = wanted.get(at) else { continue };
-        if found.get(at).is_some_and(Option::is_some) {
-            continue;
-        }
-        let Some(layout) = records.layout() else { continue };
-        // All columns of these records are read together, and only once.
-        let first = wanted.iter().position(|of| of.is_some_and(|(of, ..)| Arc::ptr_eq(of, records)));
-        if first != Some(at) {
-            continue;
-        }
-        let mut places = Vec::new();
-        let mut columns = Vec::new();
-        for (column, of) in wanted.iter().enumerate() {
-            let Some((of, field, inner, decoding)) = of.filter(|(of, ..)| Arc::ptr_eq(of, records)) else {
-                continue;
-            };
-            debug_assert!(Arc::ptr_eq(of, records));
-            if let Some(place) = layout.place(field, inner) {
-                places.push(place);
-                columns.push((column, decoding));
-            }
-        }
-        if places.is_empty() {
-            continue;
-        }
-        let read = layout.read(records, &places, rows)?;
-        for ((bytes, place), (column, decoding)) in read.into_iter().zip(&places).zip(columns) {
-            if let Some(slot) = found.get_mut(column) {
-                let found = place.undecoded(bytes, decoding.clone());
-                // Whoever takes bytes of texts takes them for UTF-8.
-                let latin = matches!(decoding, Decoding::Latin1Text { .. });
-                *slot = Some(if latin { Undecoded::Decoded(found.values()?) } else { found });
-            }
-        }
-    }
-    Ok(found)
 }
 
 #[cfg(test)]
