@@ -8,6 +8,9 @@
     reason = "a test fails by panicking"
 )]
 
+use hdf5_pure::options::Flush;
+use hdf5_pure::{CreateOptions, EditOptions, Editor, Writer};
+
 use crate::arbitrary;
 
 #[test]
@@ -24,5 +27,20 @@ fn arbitrary_steps_leave_what_was_meant_and_nothing_belongs_to_two() {
             }
             arbitrary::run(&steps);
         }
+    }
+}
+
+#[test]
+fn a_new_dataset_that_shrinks_and_goes_leaves_nothing() {
+    for shape in [[4, 9], [3, 4], [0, 0]] {
+        let file = Writer::in_memory(&CreateOptions::default()).unwrap().into_bytes().unwrap();
+        let mut editor = Editor::in_storage(Box::new(file), &EditOptions::default()).unwrap();
+        let mut root = editor.root();
+        let made = root.dataset("a").shape([9, 4]).max_shape([Some(20), Some(20)]).chunks([3, 3]);
+        made.write(&[1; 36]).unwrap();
+        editor.open_dataset("a").unwrap().resize(&shape).unwrap();
+        editor.unlink("a").unwrap();
+        editor.commit_with(Flush::None).unwrap();
+        assert_eq!(editor.unaccounted().unwrap(), 0, "{shape:?}");
     }
 }

@@ -84,12 +84,13 @@ impl Dataset {
         elements.and_then(|n| n.checked_mul(self.element_size())).ok_or_else(too_large)
     }
 
-    /// Returns the space that the elements take.
+    /// Returns the space that the elements take, with that of chunks that were removed and are not given back yet.
     pub(crate) fn space(&self) -> Result<Vec<(Address, u64)>> {
         Ok(match &self.data {
             Data::Contiguous(Some(address)) => vec![(*address, self.bytes()?)],
             Data::Chunked(chunked) => {
-                chunked.stored.values().map(|stored| (stored.address, stored.size)).collect()
+                let all = chunked.stored.values().chain(&chunked.left);
+                all.map(|stored| (stored.address, stored.size)).collect()
             }
             _ => Vec::new(),
         })
