@@ -61,6 +61,10 @@ fn commands() -> Vec<Command> {
         doc(),
     ];
     commands.extend(single_formats());
+    // In the workspace, others always give it its features.
+    let alone =
+        ["clippy", "--package", "sciformats-conventions", "--no-default-features", "--", "-D", "warnings"];
+    commands.push(in_folder("", &alone));
     commands
 }
 
