@@ -2,7 +2,7 @@
 //!
 //! Each implementation runs in a worker process of its own, kept alive, and is asked in turn with its peer: ours, peer,
 //! ours, peer … So a machine that slows down for a moment slows both, and the ratio is taken pair by pair. One round warms
-//! up, [`ROUNDS`] count. The table shows the median ratio (ours ÷ peer: smaller is better) with the smallest and the
+//! up, [`ROUNDS`] count, or [`FEWEST`] if they take longer than [`PATIENCE`]. The table shows the median ratio (ours ÷ peer: smaller is better) with the smallest and the
 //! largest, both median times, and the most memory that each took beyond what its idle process has.
 //!
 //! A bench is a program; the same program is the worker of its Rust implementations:
@@ -44,6 +44,12 @@ use worker::{Measured, Worker};
 
 /// Rounds that count, after one that warms up.
 pub const ROUNDS: usize = 5;
+
+/// Rounds that count at least, however long they take.
+pub const FEWEST: usize = 3;
+
+/// After such a time a pair has no more rounds, if it has enough of them.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// For how long short work is repeated in one round.
 pub const LONG_ENOUGH: Duration = Duration::from_millis(20);
@@ -381,7 +387,8 @@ impl Bench {
             Implementation::Python => Worker::python(self.script, name, folder, by_processor)?,
         };
         let mut pairs = Vec::new();
-        for _ in 0..=case.rounds {
+        let begin = Instant::now();
+        while pairs.len() <= FEWEST || (pairs.len() <= case.rounds && begin.elapsed() < PATIENCE) {
             let ours = case.round(&mut ours).map_err(|error| format!("ours: {error}"))?;
             let peer = case.round(&mut peer).map_err(|error| format!("{name}: {error}"))?;
             pairs.push(table::Pair { ours, peer });

@@ -15,11 +15,12 @@ pub(crate) struct Section {
 const HEAD: &str = "# Benchmarks
 
 Every implementation runs in a process of its own. Ours and its peer take turns: ours, the peer, ours, the peer. The first round
-is a warm-up, and the next five rounds count. **Each number is our time divided by the peer's time**, as the median of the five pairs, followed
-by the smallest and the largest ratio. If a bench was run several times, the number is the median of its runs, and the range is that of
-all runs. `0.50 of 3.0 ms (0.48–0.53)` means that we take half of three milliseconds. A goal is the largest ratio that is good enough. A bold number misses its goal, and the reason is given below the table. Memory is the peak of
-each side beyond that of an idle process, ours first. It includes the pages of mapped files, although the system can reclaim those
-at any time.
+is a warm-up, and the next five rounds count, or three if five would take longer than five seconds. **Each number is our time
+divided by the peer's time**, as the median of these pairs, followed by the smallest and the largest ratio. If a bench was run several
+times, the number is the median of its runs, and the range is that of all runs. `0.50 of 3.0 ms (0.48–0.53)` means that we take half of
+three milliseconds. A goal is the largest ratio that is good enough. A bold number misses its goal, and the reason is given below the
+table. Memory is the peak of each side beyond that of an idle process, ours first. It includes the pages of mapped files, although the
+system can reclaim those at any time.
 
 These commands measure and write this document:
 

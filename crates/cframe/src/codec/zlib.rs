@@ -2,16 +2,37 @@
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
+use sciformats_core::inflate::{Inflater, is_repetitive, zlib_body};
+
 use super::{CORRUPT, Outcome, exact, lz};
 
 /// A decoder that is used for one stream after another.
 #[derive(Default)]
-pub(crate) struct Decoder(Option<Decompress>);
+pub(crate) struct Decoder {
+    state: Option<Decompress>,
+    inflater: Option<Inflater>,
+}
 
 impl Decoder {
     /// Decodes into all of `out`.
     pub(crate) fn decode(&mut self, input: &[u8], out: &mut [u8]) -> Outcome {
-        let state = match &mut self.0 {
+        match zlib_body(input) {
+            Some(stream) if is_repetitive(stream, out.len()) => {
+                self.in_one_go(stream, out).map_or_else(|| self.by_parts(input, out), Ok)
+            }
+            _ => self.by_parts(input, out),
+        }
+    }
+
+    /// Decodes a stream without faults, and compares its checksum. It returns `None` for any other, and the other decoder says why.
+    fn in_one_go(&mut self, stream: &[u8], out: &mut [u8]) -> Option<()> {
+        let used = self.inflater.get_or_insert_default().inflate_into(stream, out)?;
+        let sum = stream.get(used..)?.first_chunk()?;
+        (simd_adler32::adler32(&&*out) == u32::from_be_bytes(*sum)).then_some(())
+    }
+
+    fn by_parts(&mut self, input: &[u8], out: &mut [u8]) -> Outcome {
+        let state = match &mut self.state {
             Some(state) => {
                 state.reset(true);
                 state

@@ -1,7 +1,7 @@
 //! Writing of chunks.
 
 use sciformats_core::arith::{add, fit, present};
-use sciformats_core::storage::zeroed;
+use sciformats_core::storage::{copy, zeroed};
 use sciformats_core::{Error, Limits, Result, bound};
 
 use super::chunk::{Chunk, Context, PLAIN};
@@ -86,7 +86,7 @@ fn write(data: &[u8], params: &Params, (context, kinds): (&Context, bool), out: 
             return finish(header, head, len);
         }
     }
-    present(body.get_mut(..data.len()), "room for a body")?.copy_from_slice(data);
+    copy(data, present(body.get_mut(..data.len()), "room for a body")?)?;
     finish(header.raw(), head, data.len())
 }
 

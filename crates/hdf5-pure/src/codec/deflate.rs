@@ -3,8 +3,7 @@
 use std::cell::RefCell;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
-#[cfg(any(test, target_family = "wasm"))]
-use sciformats_core::inflate::Inflater;
+use sciformats_core::inflate::{Inflater, is_repetitive, zlib_body};
 use sciformats_core::{Error, Fault, FaultKind, Result, bound};
 
 /// The weakest level that is used. Level 1 of zlib-rs never makes codes of its own, so that noise grows by 6 % and bytes
@@ -16,7 +15,6 @@ thread_local! {
     /// have a few bytes.
     static ENCODER: RefCell<Option<(u32, Compress)>> = const { RefCell::new(None) };
     static DECODER: RefCell<Option<Decompress>> = const { RefCell::new(None) };
-    #[cfg(any(test, target_family = "wasm"))]
     static INFLATER: RefCell<Option<Inflater>> = const { RefCell::new(None) };
 }
 
@@ -51,23 +49,18 @@ fn deflated(stream: &mut Compress, input: &[u8]) -> Result<Vec<u8>> {
 
 /// Decodes a stream of about `expected` and at most `max` bytes into `out`. Bytes after the stream are ignored.
 pub(crate) fn decode(input: &[u8], expected: usize, max: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
-    #[cfg(target_family = "wasm")]
-    if in_one_go(input, expected, max, out).is_some() {
+    // WebAssembly has none of the instructions of processors for which zlib-rs is tuned.
+    if let Some(stream) = zlib_body(input)
+        && (cfg!(target_family = "wasm") || is_repetitive(stream, expected.min(max)))
+        && in_one_go(stream, expected, max, out).is_some()
+    {
         return Ok(());
     }
     by_parts(input, expected, max, out)
 }
 
-/// Does the same for a stream without faults. WebAssembly has none of the instructions of processors for which zlib-rs is tuned, so
-/// that this decoder is used there. It returns `None` for whatever it cannot decode, and the other decoder says why.
-#[cfg(any(test, target_family = "wasm"))]
-fn in_one_go(input: &[u8], expected: usize, max: usize, out: &mut Vec<u8>) -> Option<()> {
-    // RFC 1950 defines the header in section 2.2.
-    let (&[method, flags], stream) = input.split_first_chunk()?;
-    let is_deflate = method & 15 == 8 && method >> 4 < 8 && flags & 32 == 0;
-    if !is_deflate || u16::from_be_bytes([method, flags]) % 31 != 0 {
-        return None;
-    }
+/// Decodes the deflate stream of a zlib stream without faults with the decoder of this project. It returns `None` for whatever it cannot decode, and the other decoder says why.
+fn in_one_go(stream: &[u8], expected: usize, max: usize, out: &mut Vec<u8>) -> Option<()> {
     let mut inflater = INFLATER.take().unwrap_or_default();
     let used = inflater.inflate(stream, expected, max, out);
     INFLATER.set(Some(inflater));
@@ -122,7 +115,7 @@ mod tests {
 
     fn quickly(stream: &[u8], expected: usize, max: usize) -> Option<Vec<u8>> {
         let mut out = Vec::new();
-        in_one_go(stream, expected, max, &mut out).map(|()| out)
+        in_one_go(zlib_body(stream)?, expected, max, &mut out).map(|()| out)
     }
 
     /// Returns pseudo-random numbers.

@@ -1,6 +1,7 @@
 //! Codes, and the entries of tables for what they stand for.
 
-use super::{END, LENGTH, LITERAL, LONGER, SPECIAL, low};
+use super::bits::low;
+use super::{END, LENGTH, LITERAL, LONGER, SPECIAL};
 use crate::bound::addressable;
 
 /// Returns the entry of a literal, a length or the end, whose code has `bits` bits.

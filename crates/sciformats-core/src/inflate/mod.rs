@@ -32,10 +32,16 @@
 //! | 30, 31 | the end of the block | – |
 //! | 31 | no code, if neither is set | the same |
 
+mod bits;
 mod codes;
+mod output;
+mod steps;
 
+use self::bits::{Bits, look};
 use self::codes::{Codes, distance, literal_or_length};
-use crate::bound::{addressable, product, sum};
+use self::output::Output;
+use self::steps::stored;
+use crate::bound::{addressable, product};
 
 /// Longer codes are rare, and decoded with a second table.
 const LITERAL_BITS: u32 = 12;
@@ -46,11 +52,17 @@ const DISTANCES: usize = 1 << DISTANCE_BITS;
 /// Copies are made in steps of as many bytes.
 const STEP: usize = 16;
 
+/// The longest copy.
+const LONGEST: usize = 258;
+
 /// As many bytes are there after the place of the output at which a fast loop goes on: eight literals, the longest copy, and two steps.
 const ROOM: usize = 320;
 
 /// No stream grows by more than this factor, in which a copy of 258 bytes takes two bits.
 const MOST_GROWTH: usize = 1032;
+
+/// What grows by more than this factor is the same over and over.
+const REPETITIVE: usize = 60;
 
 /// A table of pairs is made if as many bytes follow. For fewer ones, it would take longer than it saves.
 const WORTH_PAIRS: usize = 4096;
@@ -73,6 +85,32 @@ const SPECIAL: u32 = 1 << 31;
 
 /// The order in which the lengths of the codes of lengths are stored.
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+
+/// Returns what follows the header of a zlib stream (RFC 1950, section 2.2): a deflate stream and its checksum, Adler-32.
+///
+/// ```
+/// assert_eq!(sciformats_core::inflate::zlib_body(&[0x78, 0x9c, 3, 0]), Some(&[3, 0][..]));
+/// assert_eq!(sciformats_core::inflate::zlib_body(&[0x78, 0x9d, 3, 0]), None);
+/// ```
+pub fn zlib_body(input: &[u8]) -> Option<&[u8]> {
+    let (&[method, flags], stream) = input.split_first_chunk()?;
+    let is_deflate = method & 15 == 8 && method >> 4 < 8 && flags & 32 == 0;
+    (is_deflate && u16::from_be_bytes([method, flags]) % 31 == 0).then_some(stream)
+}
+
+/// Returns whether a stream that decodes to `len` bytes is mostly the same over and over. The decoder of this project is then faster than
+/// zlib-rs on processors with vectors, too: it takes 0.5 to 1.0 of its time. This does not hold for the fixed codes of quick encoders.
+///
+/// ```
+/// // Codes of its own, and 4096 zeros.
+/// let zeros = [0xed, 0xc1, 1, 13, 0, 0, 0, 0xc2, 0xa0, 0xf7, 0x4f, 0x6d, 15, 7, 20, 0, 0, 0, 0xf0, 0x6e];
+/// assert!(sciformats_core::inflate::is_repetitive(&zeros, 4096));
+/// assert!(!sciformats_core::inflate::is_repetitive(&zeros, 300));
+/// ```
+pub fn is_repetitive(stream: &[u8], len: usize) -> bool {
+    let has_own_codes = stream.first().is_some_and(|head| head >> 1 & 3 == 2);
+    has_own_codes && len > product(stream.len(), REPETITIVE)
+}
 
 /// The tables of a decoder, which may decode several streams one after the other.
 pub struct Inflater {
@@ -131,6 +169,30 @@ impl Inflater {
         let possible = product(input.len(), MOST_GROWTH);
         // What `out` has from the stream before is not cleared, because all of it is written.
         out.resize(expected.min(max).min(possible).checked_add(ROOM)?, 0);
+        let (used, end) = self.stream(input, max, out)?;
+        out.truncate(end);
+        Some(used)
+    }
+
+    /// Decodes a stream that fills `out` exactly, and returns how many bytes of `input` it took.
+    ///
+    /// It returns `None` as [`inflate`](Self::inflate) does, and for a shorter stream; `out` then contains anything.
+    ///
+    /// ```
+    /// // The last block, stored: its length, the complement of it, and three bytes.
+    /// let stream = [1, 3, 0, 0xfc, 0xff, b'a', b'b', b'c'];
+    /// let mut out = [0; 3];
+    /// let used = sciformats_core::inflate::Inflater::new().inflate_into(&stream, &mut out);
+    /// assert_eq!((used, &out), (Some(8), b"abc"));
+    /// ```
+    pub fn inflate_into(&mut self, input: &[u8], mut out: &mut [u8]) -> Option<usize> {
+        let len = out.len();
+        let (used, end) = self.stream(input, len, &mut out)?;
+        (end == len).then_some(used)
+    }
+
+    /// Decodes a stream, and returns how many bytes of `input` it took, and where the output ends.
+    fn stream(&mut self, input: &[u8], max: usize, out: &mut impl Output) -> Option<(usize, usize)> {
         let mut bits = Bits { data: input, at: 0, buffer: 0, count: 0 };
         let mut at = 0;
         loop {
@@ -152,8 +214,7 @@ impl Inflater {
                 _ => return None,
             };
             if is_last {
-                out.truncate(at);
-                return Some(bits.position());
+                return Some((bits.position(), at));
             }
         }
     }
@@ -245,306 +306,6 @@ impl Inflater {
             Some(())
         })
     }
-
-    /// Decodes a block into `vec` from `at` on, and returns where it ends.
-    fn block(&self, bits: &mut Bits<'_>, max: usize, vec: &mut Vec<u8>, mut at: usize) -> Option<usize> {
-        loop {
-            let step = if self.is_even { Self::uniform } else { Self::branching };
-            let (end, is_over) = step(self, bits, vec, at)?;
-            at = end;
-            if at > max {
-                return None;
-            }
-            if is_over {
-                return Some(at);
-            }
-            // There are few bytes of the input or of the output: one literal or copy is decoded with care.
-            if at + ROOM > vec.len() {
-                let more = product(vec.len(), 2).min(sum(max, ROOM));
-                vec.resize(more.max(at + ROOM), 0);
-            }
-            bits.refill();
-            let entry = code(look(&self.single, bits.buffer), &self.longer, bits.buffer >> LITERAL_BITS)?;
-            let (used, extra) = (entry & 31, entry >> 5 & 7);
-            let taken = bits.take(used)?;
-            if entry & SPECIAL != 0 {
-                return (entry & END != 0).then_some(at);
-            }
-            let [_, literal, length, _] = entry.to_le_bytes();
-            if entry & LENGTH == 0 {
-                *vec.get_mut(at)? = literal;
-                at += 1;
-                continue;
-            }
-            let length = 3 + usize::from(length) + addressable(taken >> (used - extra));
-            bits.refill();
-            let entry = look(&self.distances, bits.buffer & (DISTANCES as u64 - 1));
-            let entry = code(entry, &self.longer_distances, bits.buffer >> DISTANCE_BITS)?;
-            if entry & SPECIAL != 0 {
-                return None;
-            }
-            let (used, extra) = (entry & 31, entry >> 5 & 15);
-            let distance = u64::from(entry >> 16) + (bits.take(used)? >> (used - extra));
-            repeat(vec, at.checked_sub(addressable(distance))?, at, length)?;
-            at += length;
-        }
-    }
-
-    /// Decodes as long as no step can pass the end of the input or of the output, in the same steps for all that may come. Returns
-    /// where it stopped, and whether the block is over.
-    #[inline]
-    fn uniform(&self, bits: &mut Bits<'_>, out: &mut [u8], mut at: usize) -> Option<(usize, bool)> {
-        let table = if self.has_pairs { &*self.pairs } else { &*self.single };
-        let last = out.len().checked_sub(ROOM)?;
-        let Bits { data, at: mut from, mut buffer, mut count } = *bits;
-        let mut is_over = false;
-        while at <= last {
-            let Some(next) = data.get(from..).and_then(<[u8]>::first_chunk::<8>) else { break };
-            // Afterwards there are 56 bits or more. A literal and a length take 20 of them at most, and a distance 28.
-            buffer |= u64::from_le_bytes(*next) << count;
-            from += addressable(u64::from((63 - count) >> 3));
-            count |= 56;
-            let mut entry = look(table, buffer);
-            if entry & SPECIAL != 0 {
-                entry = code(entry, &self.longer, buffer >> LITERAL_BITS)?;
-                if entry & SPECIAL != 0 {
-                    is_over = entry & END != 0;
-                    buffer >>= entry & 31;
-                    count -= entry & 31;
-                    break;
-                }
-            }
-            let [_, first, second, literals] = entry.to_le_bytes();
-            // The second one is written over, if it is not a literal.
-            *out.get_mut(at..)?.first_chunk_mut()? = [first, second];
-            at += usize::from(literals & 3);
-            let (used, extra) = (entry & 31, entry >> 5 & 7);
-            // Without a length, both the length and the distance are 0.
-            let no_length = u64::from(entry & LENGTH == 0);
-            let length = 3 + u64::from(second) + low(buffer >> (used - extra), extra);
-            let length = addressable(length & no_length.wrapping_sub(1));
-            buffer >>= used;
-            count -= used;
-            let place = buffer & (DISTANCES as u64 - 1) | no_length << DISTANCE_BITS;
-            let mut entry = look(&self.distances, place);
-            if entry & SPECIAL != 0 {
-                entry = code(entry, &self.longer_distances, buffer >> DISTANCE_BITS)?;
-                if entry & SPECIAL != 0 {
-                    return None;
-                }
-            }
-            let (used, extra) = (entry & 31, entry >> 5 & 15);
-            let distance = addressable(u64::from(entry >> 16) + low(buffer >> (used - extra), extra));
-            buffer >>= used;
-            count -= used;
-            let source = at.checked_sub(distance)?;
-            let step = *out.get(source..)?.first_chunk::<STEP>()?;
-            *out.get_mut(at..)?.first_chunk_mut()? = step;
-            if length > STEP || length > distance {
-                repeat(out, source, at, length)?;
-            }
-            at += length;
-        }
-        *bits = Bits { data, at: from, buffer: low(buffer, count), count };
-        Some((at, is_over))
-    }
-
-    /// Does the same as [`uniform`](Self::uniform) with branches, which is faster where they are predicted.
-    #[inline]
-    fn branching(&self, bits: &mut Bits<'_>, out: &mut [u8], mut at: usize) -> Option<(usize, bool)> {
-        let table = if self.has_pairs { &*self.pairs } else { &*self.single };
-        let last = out.len().checked_sub(ROOM)?;
-        let Bits { data, at: mut from, mut buffer, mut count } = *bits;
-        let mut is_over = false;
-        while at <= last {
-            let Some(next) = data.get(from..).and_then(<[u8]>::first_chunk::<8>) else { break };
-            buffer |= u64::from_le_bytes(*next) << count;
-            from += addressable(u64::from((63 - count) >> 3));
-            count |= 56;
-            let mut entry = look(table, buffer);
-            // Each of these entries takes 12 bits at most, so that 20 are left for a length.
-            for _ in 0..3 {
-                if entry & (LENGTH | SPECIAL) != 0 {
-                    break;
-                }
-                let [_, first, second, literals] = entry.to_le_bytes();
-                *out.get_mut(at..)?.first_chunk_mut()? = [first, second];
-                at += usize::from(literals & 3);
-                // Without a length there are no extra bits, so that six bits are the number.
-                buffer >>= entry & 63;
-                count -= entry & 63;
-                entry = look(table, buffer);
-            }
-            if entry & SPECIAL != 0 {
-                entry = code(entry, &self.longer, buffer >> LITERAL_BITS)?;
-                if entry & SPECIAL != 0 {
-                    is_over = entry & END != 0;
-                    buffer >>= entry & 31;
-                    count -= entry & 31;
-                    break;
-                }
-            }
-            // A length takes 20 bits at most, and its distance 28.
-            if count < 48 && entry & LENGTH != 0 {
-                let Some(next) = data.get(from..).and_then(<[u8]>::first_chunk::<8>) else { break };
-                buffer |= u64::from_le_bytes(*next) << count;
-                from += addressable(u64::from((63 - count) >> 3));
-                count |= 56;
-            }
-            let [_, first, second, literals] = entry.to_le_bytes();
-            *out.get_mut(at..)?.first_chunk_mut()? = [first, second];
-            at += usize::from(literals & 3);
-            let (used, extra) = (entry & 31, entry >> 5 & 7);
-            if entry & LENGTH == 0 {
-                buffer >>= used;
-                count -= used;
-                continue;
-            }
-            let length = addressable(3 + u64::from(second) + low(buffer >> (used - extra), extra));
-            buffer >>= used;
-            count -= used;
-            let entry = look(&self.distances, buffer & (DISTANCES as u64 - 1));
-            let entry = code(entry, &self.longer_distances, buffer >> DISTANCE_BITS)?;
-            if entry & SPECIAL != 0 {
-                return None;
-            }
-            let (used, extra) = (entry & 31, entry >> 5 & 15);
-            let distance = addressable(u64::from(entry >> 16) + low(buffer >> (used - extra), extra));
-            buffer >>= used;
-            count -= used;
-            let source = at.checked_sub(distance)?;
-            let step = *out.get(source..)?.first_chunk::<STEP>()?;
-            *out.get_mut(at..)?.first_chunk_mut()? = step;
-            let step = *out.get(source + STEP..)?.first_chunk::<STEP>()?;
-            *out.get_mut(at + STEP..)?.first_chunk_mut()? = step;
-            // A second step is wrong for short distances, but nothing is lost by it.
-            let enough = if distance < STEP { distance } else { 2 * STEP };
-            if length > enough {
-                repeat(out, source, at, length)?;
-            }
-            at += length;
-        }
-        *bits = Bits { data, at: from, buffer: low(buffer, count), count };
-        Some((at, is_over))
-    }
-}
-
-/// Copies a stored block to `at`, and returns where it ends.
-fn stored(bits: &mut Bits<'_>, max: usize, out: &mut Vec<u8>, at: usize) -> Option<usize> {
-    let start = bits.position();
-    let (head, rest) = bits.data.get(start..)?.split_first_chunk::<4>()?;
-    let [a, b, c, d] = *head;
-    let length = u16::from_le_bytes([a, b]);
-    if length != !u16::from_le_bytes([c, d]) {
-        return None;
-    }
-    let bytes = rest.get(..length.into())?;
-    let end = at + bytes.len();
-    if end > max {
-        return None;
-    }
-    if end + ROOM > out.len() {
-        out.resize(end + ROOM, 0);
-    }
-    out.get_mut(at..end)?.copy_from_slice(bytes);
-    *bits = Bits { data: bits.data, at: start + 4 + bytes.len(), buffer: 0, count: 0 };
-    Some(end)
-}
-
-/// Copies `length` bytes from `source` to `at`, which is after it; what is copied may be copied again. Up to a step more is
-/// written.
-#[inline(never)]
-fn repeat(out: &mut [u8], source: usize, at: usize, length: usize) -> Option<()> {
-    let distance = at.checked_sub(source)?;
-    if distance >= length {
-        let (before, rest) = out.split_at_mut_checked(at)?;
-        rest.get_mut(..length)?.copy_from_slice(before.get(source..)?.get(..length)?);
-        return Some(());
-    }
-    if distance == 1 {
-        let byte = *out.get(source)?;
-        out.get_mut(at..)?.get_mut(..length)?.fill(byte);
-        return Some(());
-    }
-    if distance >= STEP {
-        for done in (0..length).step_by(STEP) {
-            let step = *out.get(source + done..)?.first_chunk::<STEP>()?;
-            *out.get_mut(at + done..)?.first_chunk_mut()? = step;
-        }
-        return Some(());
-    }
-    let (before, rest) = out.split_at_mut_checked(at)?;
-    let pattern = before.get(source..)?;
-    let mut step = [0; STEP];
-    for (to, from) in step.iter_mut().zip(pattern.iter().cycle()) {
-        *to = *from;
-    }
-    // Only whole patterns are kept of a step.
-    let stride = STEP - STEP.checked_rem(distance)?;
-    for done in (0..length).step_by(stride) {
-        *rest.get_mut(done..)?.first_chunk_mut()? = step;
-    }
-    Some(())
-}
-
-/// Returns the `count` lowest bits.
-#[inline(always)]
-fn low(bits: u64, count: u32) -> u64 {
-    bits & ((1 << count) - 1)
-}
-
-/// Returns the entry that the lowest bits select.
-#[inline(always)]
-fn look<const N: usize>(table: &[u32; N], bits: u64) -> u32 {
-    table.get(addressable(bits & (N as u64 - 1))).copied().unwrap_or(SPECIAL)
-}
-
-/// Returns the entry itself, or that of a longer code, whose next bits are `rest`.
-#[inline(always)]
-fn code(entry: u32, longer: &[u32], rest: u64) -> Option<u32> {
-    if entry & (SPECIAL | LONGER) != SPECIAL | LONGER {
-        return Some(entry);
-    }
-    let place = u64::from(entry >> 8 & 0xffff) + low(rest, entry & 31);
-    longer.get(addressable(place)).copied()
-}
-
-/// The bits that were not taken yet: those in `buffer`, and then the bytes from `at` on.
-struct Bits<'a> {
-    data: &'a [u8],
-    at: usize,
-    buffer: u64,
-    count: u32,
-}
-
-impl Bits<'_> {
-    /// Adds bytes until there are 49 bits or more, or no more bytes. Above these bits there may be some of the next ones.
-    fn refill(&mut self) {
-        if let Some(next) = self.data.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
-            self.buffer |= u64::from_le_bytes(*next) << self.count;
-            self.at += addressable(u64::from((63 - self.count) >> 3));
-            self.count |= 56;
-            return;
-        }
-        while self.count <= 48 {
-            let Some(&byte) = self.data.get(self.at) else { return };
-            self.buffer |= u64::from(byte) << self.count;
-            self.at += 1;
-            self.count += 8;
-        }
-    }
-
-    fn take(&mut self, count: u32) -> Option<u64> {
-        self.count = self.count.checked_sub(count)?;
-        let bits = low(self.buffer, count);
-        self.buffer >>= count;
-        Some(bits)
-    }
-
-    /// Returns where the first byte is of which no bit was taken.
-    fn position(&self) -> usize {
-        self.at - addressable(u64::from(self.count / 8))
-    }
 }
 
 #[cfg(test)]
@@ -596,13 +357,26 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_every_distance_and_length() {
-        for distance in 1..40 {
-            for length in 3..=258 {
-                let mut out: Vec<u8> = (0..distance as u8).chain(std::iter::repeat_n(0, ROOM)).collect();
-                repeat(&mut out, 0, distance, length).unwrap();
-                let good = (0..distance + length).all(|at| usize::from(out[at]) == at % distance);
-                assert!(good, "{length} bytes at {distance}");
+    fn the_longest_copy_again_and_again() {
+        use flate2::{Compress, Compression, FlushCompress};
+        for distance in [1, 2, 3, 7, 8, 15, 16, 17, 255, 256, 257, 258, 300, 5000] {
+            for len in [258, 259, 1000, 65_536, 300_001] {
+                let pattern: Vec<u8> = (0..distance as u32).map(|i| (i * i >> 3) as u8).collect();
+                let mut data: Vec<u8> = pattern.into_iter().cycle().take(len).collect();
+                data.extend(b"the end");
+                for level in [1, 6, 9] {
+                    let mut stream = Vec::with_capacity(400_000);
+                    let mut state = Compress::new(Compression::new(level), false);
+                    state.compress_vec(&data, &mut stream, FlushCompress::Finish).unwrap();
+                    assert!(inflated(&stream, data.len()) == Some((stream.len(), data.clone())));
+                    let mut out = vec![1; data.len()];
+                    assert_eq!(Inflater::new().inflate_into(&stream, &mut out), Some(stream.len()));
+                    assert!(out == data, "{len} bytes at {distance}");
+                    assert_eq!(Inflater::new().inflate_into(&stream, &mut out[1..]), None);
+                    out.push(0);
+                    assert_eq!(Inflater::new().inflate_into(&stream, &mut out), None);
+                    assert_eq!(inflated(&stream, data.len() - 1), None);
+                }
             }
         }
     }
@@ -612,6 +386,9 @@ mod tests {
         fn no_bytes_panic(bytes: Vec<u8>, max in 0usize..2000) {
             if let Some((used, out)) = inflated(&bytes, max) {
                 prop_assert!(used <= bytes.len() && out.len() <= max);
+                let mut again = vec![1; out.len()];
+                prop_assert_eq!(Inflater::new().inflate_into(&bytes, &mut again), Some(used));
+                prop_assert_eq!(again, out);
             }
         }
     }

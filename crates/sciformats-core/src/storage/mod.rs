@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 pub use access::Access;
 pub use awaited::{AsyncRanges, Awaited, Fetching, Work, Workers};
-pub use bulk::{machine_threads, read_into_threads, zeroed};
+pub use bulk::{copy, machine_threads, read_into_threads, zeroed};
 pub use elsewhere::Elsewhere;
 pub use file::FileStorage;
 pub use mmap::Mapped;

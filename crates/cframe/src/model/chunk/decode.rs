@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use sciformats_core::arith::{add, increase, present, rem, sub};
-use sciformats_core::storage::zeroed;
+use sciformats_core::storage::{copy, zeroed};
 use sciformats_core::{Error, Result, bound};
 
 use super::held::{Held, Known};
@@ -354,8 +354,7 @@ impl Chunk<'_> {
             return fill(value, start, out);
         }
         let at = add(u64::from(self.header.size()), start as u64)?;
-        out.copy_from_slice(&self.source.read(at, out.len() as u64)?);
-        Ok(())
+        copy(&self.source.read(at, out.len() as u64)?, out)
     }
 
     fn check_limit(&self) -> Result<()> {
