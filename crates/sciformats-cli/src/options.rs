@@ -40,20 +40,20 @@ fn document() -> String {
     let mut text = HEAD.to_owned();
     let mut commands = Vec::new();
     all(&cli, "sciformats", &mut commands);
-    let is_global = |arg: &Arg| arg.is_global_set();
-    section(&mut text, "Options of every command", &cli, is_global);
-    for (name, command) in commands {
-        section(&mut text, &name, command, |arg| !arg.is_global_set());
+    section(&mut text, "Options of every command", &cli, Arg::is_global_set);
+    for (name, [parent, command]) in commands {
+        let inherits = |arg: &Arg| parent.get_arguments().any(|known| known.get_id() == arg.get_id());
+        section(&mut text, &name, command, |arg| !(arg.is_global_set() && inherits(arg)));
     }
     text
 }
 
-/// Collects the commands that do something, with their names.
-fn all<'a>(command: &'a Clap, name: &str, found: &mut Vec<(String, &'a Clap)>) {
+/// Collects the commands that do something, with their names and the commands that they belong to.
+fn all<'a>(command: &'a Clap, name: &str, found: &mut Vec<(String, [&'a Clap; 2])>) {
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
         let name = format!("{name} {}", sub.get_name());
         if !sub.is_subcommand_required_set() {
-            found.push((format!("`{name}`"), sub));
+            found.push((format!("`{name}`"), [command, sub]));
         }
         all(sub, &name, found);
     }

@@ -7,19 +7,18 @@ mod rows;
 mod tree;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
-use sciformats::{File, Object as Found};
+use sciformats::{File, Object};
 use sciformats_conventions::Dataset;
 use sciformats_core::bound;
 
 use self::rows::Rows;
 use self::tree::Tree;
-use crate::args::Object;
 use crate::failure::{Answer, Failure, Outcome, complain};
 use crate::figure::ticks::brief;
 use crate::interrupt;
@@ -31,8 +30,11 @@ const STEP: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
-    #[command(flatten)]
-    object: Object,
+    /// The file, which is one of this machine; `FILE:/PATH` also contains the path
+    file: PathBuf,
+    /// The path of the object in the file
+    #[arg(default_value = "/", hide_default_value = true)]
+    path: String,
     /// The number of rows to show at the beginning [default: 10; all of them with --csv and with --json]
     #[arg(long, short = 'n', value_name = "N")]
     lines: Option<u64>,
@@ -133,7 +135,7 @@ impl Watched {
 }
 
 pub(super) fn run(args: &Watch, session: &Session) -> Outcome {
-    let path = args.object.file.as_path();
+    let path = args.file.as_path();
     if path == Path::new("-") || session.far().is_far(path) {
         let text = "only files of this machine can be watched, not stdin and not URLs";
         return Err(Failure::Usage(format!("{}: {text}", path.display())));
@@ -193,9 +195,9 @@ pub(super) fn run(args: &Watch, session: &Session) -> Outcome {
 
 /// Returns what is to be watched: the rows of an array or a table, or a tree.
 fn chosen(args: &Watch, file: File) -> Outcome<Watched> {
-    let Object { file: path, path: inside } = &args.object;
+    let Watch { file: path, path: inside, .. } = args;
     let id = file.resolve(inside).map_err(|error| Failure::within(path, &file, &error))?;
-    let group = matches!(file.source().object(id), Ok(Found::Group));
+    let group = matches!(file.source().object(id), Ok(Object::Group));
     if group && (inside == "/" || !is_array(file, inside)) {
         if args.csv {
             return Err(Failure::Usage(format!("{inside} is a group, but --csv needs an array or a table")));

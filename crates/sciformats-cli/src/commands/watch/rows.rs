@@ -71,14 +71,14 @@ impl Columns {
 impl Rows {
     /// Prints the rows that are new, and returns whether there are any.
     pub(super) fn look(&mut self, file: File, args: &Watch, session: &Session) -> Outcome<bool> {
-        let path = &args.object.file;
+        let path = &args.file;
         let fail = |error| Failure::of(path, &error);
         let view = match () {
             () if args.raw => View::Stored,
             () if session.json => View::Values,
             () => View::Words,
         };
-        let thing = Thing::open(file, &args.object.path, view).map_err(fail)?;
+        let thing = Thing::open(file, &args.path, view).map_err(fail)?;
         let array = thing.array().map_err(fail)?;
         let shape = array.shape().to_vec();
         let Some((&rows, inner)) = shape.split_first() else { return self.scalar(&array, args, session) };
@@ -137,9 +137,9 @@ impl Rows {
     fn scalar(&mut self, array: &Array<'_>, args: &Watch, session: &Session) -> Outcome<bool> {
         let mut text = Vec::new();
         let part =
-            Part::new(array, all(array).map_err(|error| Failure::of(&args.object.file, &error))?, false);
+            Part::new(array, all(array).map_err(|error| Failure::of(&args.file, &error))?, false);
         let printed = if session.json { json::print(&part, &mut text) } else { csv::print(&part, &mut text) };
-        printed.map_err(|stop| stop.into_failure(&args.object.file))?;
+        printed.map_err(|stop| stop.into_failure(&args.file))?;
         let text = String::from_utf8_lossy(&text).into_owned();
         let first = self.shape.is_none();
         self.shape = Some(Vec::new());

@@ -48,7 +48,7 @@ impl Tree {
 
     /// Prints what has changed, and returns whether anything has.
     pub(super) fn look(&mut self, file: &File, args: &Watch, session: &Session) -> Outcome<bool> {
-        let fail = |error| Failure::of(&args.object.file, &error);
+        let fail = |error| Failure::of(&args.file, &error);
         let id = file.resolve(&self.path).map_err(fail)?;
         let mut lengths = Lengths::new();
         let mut seen = Seen::default();
@@ -128,7 +128,7 @@ impl Tree {
             return Ok(());
         }
         let mut out = session.text();
-        let name = args.object.file.display().to_string();
+        let name = args.file.display().to_string();
         writeln!(out, "{TITLE}{}{TITLE:#}  {FAINT}{}{FAINT:#}", look::safe(&name), look::size(self.size.0))?;
         let all: Vec<(&String, &Length)> = self.lengths.iter().flatten().collect();
         let grows = |length: &Length| matches!(length, Length::Members(_) | Length::Array(_, _, true));
