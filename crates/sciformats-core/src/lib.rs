@@ -15,7 +15,12 @@
 //! | [`misfit`] | values that a type cannot hold |
 //! | [`spelling`] | finds names that are similar to a misspelt one |
 //! | [`external`] | decides which of the files that a file names may be opened |
-//! | [`inflate`] | a decoder of deflate, for modules of WebAssembly |
+//! | [`inflate`] | a decoder of deflate: for WebAssembly, and for streams that are mostly the same over and over |
+//! | [`lz`] | copies of bytes that were decoded before, for all codecs of the family LZ77 |
+//! | [`lz4`] | a decoder of LZ4 blocks |
+//! | [`name`] | bytes of names |
+//! | [`nd`] | arrays in memory as views and arrays of `ndarray` |
+//! | [`order`] | sorting with little code, for WebAssembly |
 //! | [`arith`] | exact arithmetic for what goes into a file, which otherwise returns an [`Error::Internal`] |
 //! | [`bound`] | arithmetic for numbers that are only bounds, which stops at the limit of the type |
 //! | [`commit`] | one writer's [`Session`](commit::Session) with a file; commits as plans, whose [`Step`]s are computed purely and then applied; a journal; crash replay |

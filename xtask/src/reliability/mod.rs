@@ -59,7 +59,7 @@ not tested in that way.
 | rescue | a file was cut short, or bits of it were changed, and `convert --lossy` writes what can still be read; if the file was cut short, every element that is not reported as lost has its original value |
 
 The documents of the formats describe exactly what is left: [HDF5](formats/hdf5.md), [ASDF](formats/asdf.md), [Blosc2](formats/blosc2.md), [GSD](formats/gsd.md),
-[RawArray](formats/rawarray.md).
+[RawArray](formats/rawarray.md), [npy](formats/npy.md).
 ";
 
 /// The task.
@@ -200,7 +200,7 @@ fn damage(sweeps: &[Sweep]) -> String {
 fn fuzzing(all: &[String], ran: &[Fuzzed], old: &str) -> String {
     let mut text = format!(
         "{}\n\n\
-         Each target started with the fixtures of its format. An input had 2 GiB of memory and 10 s. No target found a fault. A target\n\
+         Each target started with the fixtures of its format, if there are some. An input had 2 GiB of memory and 10 s. No target found a fault. A target\n\
          also fails if an input makes the code allocate more than its size justifies. The inputs that are kept each reach code that no\n\
          other input reaches.\n\n\
          | format | target | seconds | runs | runs a second | inputs kept |\n|---|---|--:|--:|--:|--:|\n",
