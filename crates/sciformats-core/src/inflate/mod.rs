@@ -356,18 +356,45 @@ mod tests {
         assert_eq!(inflated(&[1, 3, 0, 3, 0, 1, 2, 3], 9), None, "no complement");
     }
 
+    fn deflated(data: &[u8], level: u32) -> Vec<u8> {
+        use flate2::{Compress, Compression, FlushCompress};
+        let mut stream = Vec::with_capacity(data.len() + 1000);
+        let mut state = Compress::new(Compression::new(level), false);
+        state.compress_vec(data, &mut stream, FlushCompress::Finish).unwrap();
+        stream
+    }
+
+    #[test]
+    fn the_longest_copy_wherever_room_ends() {
+        let mut state = 1u32;
+        let mixed: Vec<u8> = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 25) as u8
+        })
+        .take(1000)
+        .collect();
+        for before in 640..742 {
+            let mut data = mixed.clone();
+            let same = data[before - 1];
+            data[before..before + LONGEST].fill(same);
+            for level in [1, 6, 9] {
+                let stream = deflated(&data, level);
+                let mut out = vec![1; data.len()];
+                assert_eq!(Inflater::new().inflate_into(&stream, &mut out), Some(stream.len()));
+                assert!(out == data, "a copy after {before} bytes");
+            }
+        }
+    }
+
     #[test]
     fn the_longest_copy_again_and_again() {
-        use flate2::{Compress, Compression, FlushCompress};
         for distance in [1, 2, 3, 7, 8, 15, 16, 17, 255, 256, 257, 258, 300, 5000] {
             for len in [258, 259, 1000, 65_536, 300_001] {
                 let pattern: Vec<u8> = (0..distance as u32).map(|i| (i * i >> 3) as u8).collect();
                 let mut data: Vec<u8> = pattern.into_iter().cycle().take(len).collect();
                 data.extend(b"the end");
                 for level in [1, 6, 9] {
-                    let mut stream = Vec::with_capacity(400_000);
-                    let mut state = Compress::new(Compression::new(level), false);
-                    state.compress_vec(&data, &mut stream, FlushCompress::Finish).unwrap();
+                    let stream = deflated(&data, level);
                     assert!(inflated(&stream, data.len()) == Some((stream.len(), data.clone())));
                     let mut out = vec![1; data.len()];
                     assert_eq!(Inflater::new().inflate_into(&stream, &mut out), Some(stream.len()));

@@ -3,7 +3,7 @@
 use super::bits::{Bits, code, look, low};
 use super::output::{Output, repeat};
 use super::{DISTANCE_BITS, DISTANCES, END, Inflater, LENGTH, LITERAL_BITS, LONGEST, ROOM, SPECIAL, STEP};
-use crate::bound::addressable;
+use crate::bound::{addressable, left};
 
 impl Inflater {
     /// Decodes a block into `out` from `at` on, and returns where it ends.
@@ -190,7 +190,8 @@ impl Inflater {
                 // What is the same over and over is stored as the same copy again and again.
                 let width = count_before - count;
                 let copy = low(bits_before, width);
-                let most = (last - at) / LONGEST + 1;
+                // Literals of this turn may have passed the last place; there is room for one copy.
+                let most = left(last, at) / LONGEST + 1;
                 let mut times = 1;
                 while times < most && count >= width && low(buffer, width) == copy {
                     buffer >>= width;
