@@ -410,6 +410,20 @@ mod tests {
 
     proptest! {
         #[test]
+        fn repeated_patterns_of_any_length(
+            parts in prop::collection::vec((prop::collection::vec(any::<u8>(), 1..20), 1usize..3000), 1..12),
+            level in 1u32..10,
+        ) {
+            let repeated = |(pattern, len): (Vec<u8>, usize)| pattern.into_iter().cycle().take(len);
+            let data: Vec<u8> = parts.into_iter().flat_map(repeated).collect();
+            let stream = deflated(&data, level);
+            let mut out = vec![1; data.len()];
+            prop_assert_eq!(Inflater::new().inflate_into(&stream, &mut out), Some(stream.len()));
+            prop_assert!(out == data);
+            prop_assert!(inflated(&stream, data.len()) == Some((stream.len(), data)));
+        }
+
+        #[test]
         fn no_bytes_panic(bytes: Vec<u8>, max in 0usize..2000) {
             if let Some((used, out)) = inflated(&bytes, max) {
                 prop_assert!(used <= bytes.len() && out.len() <= max);
