@@ -36,7 +36,7 @@ pub(crate) fn task(args: Args) -> Result {
     let steps = [
         step("tidy", || tidy::tidy().map(|()| None)),
         step("weight", || weight::check().map(|()| None)),
-        step("lint", || lint::lint().map(|()| None)),
+        step("lint", || lint::quick().map(|()| None)),
         step("msrv", || msrv::stated().map(|()| None)),
         step("fixtures", || fixtures::check_all(None).map(|()| None)),
         step("book", || book::check(false).map(|()| None)),

@@ -197,7 +197,7 @@ const TASKS: &[Task] = &[
         name: "ci",
         usage: "",
         run: ci::task,
-        help: "run tidy, weight --check, lint, msrv, fixtures --check, the checks of book that build nothing, conform, mutate, mpi, test and wheel --quick",
+        help: "run tidy, weight --check, lint without the benches, msrv, fixtures --check, the checks of book that build nothing, conform, mutate, mpi, test and wheel --quick",
     },
     Task {
         name: "python",
