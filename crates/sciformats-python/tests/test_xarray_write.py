@@ -188,6 +188,19 @@ def test_marks_and_types_that_are_asked(tmp_path: pathlib.Path) -> None:
     write(data, tmp_path / "v.nc", encoding={"v": {"_FillValue": None}})
     with h5py.File(tmp_path / "v.nc") as file:
         assert "_FillValue" not in file["v"].attrs
+    # A mark that comes with a variable must not be another number in the type that is asked: 255 may be one of the elements.
+    data = xr.Dataset({"v": ("x", np.array([1.0, 127.0]))})
+    for mark, dtype in ((np.int16(-1), "u1"), (np.nan, "i4")):
+        data["v"].encoding.update(_FillValue=mark, scale_factor=0.5)
+        with pytest.raises(ValueError, match="_FillValue .* of 'v' is no"):
+            write(data, tmp_path / "v.nc", encoding={"v": {"dtype": dtype}})
+        write(data, tmp_path / "v.nc", encoding={"v": {"dtype": dtype, "scale_factor": None, "_FillValue": 2}})
+        with xr.open_dataset(tmp_path / "v.nc", engine="netcdf4", mask_and_scale=False) as found:
+            assert found["v"].dtype == dtype and found["v"].values.tolist() == [1, 127]
+    data["v"].encoding["_FillValue"] = -0.1
+    write(data, tmp_path / "v.nc", encoding={"v": {"dtype": "f4", "scale_factor": None}})
+    with h5py.File(tmp_path / "v.nc") as file:
+        assert file["v"].attrs["_FillValue"] == np.float32(-0.1)
 
 
 @pytest.mark.parametrize(

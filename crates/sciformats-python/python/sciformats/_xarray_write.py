@@ -39,6 +39,10 @@ _FILTERS = {"zstd": (32015, 4), "bzip2": (307, 9)}
 _COMPRESSIONS = (*_FILTERS, "zlib")
 
 
+#: The words of encodings that mark missing elements.
+_MARKS = ("_FillValue", "missing_value")
+
+
 def write(
     data: Dataset | DataTree,
     path: str | os.PathLike[str],
@@ -61,7 +65,7 @@ def write(
         For each variable, how it is stored, as for ``to_netcdf``: ``zlib``, ``complevel``, ``shuffle``, ``fletcher32``,
         ``chunksizes``, ``contiguous``, ``endian``, ``dtype``, ``_FillValue``, ``scale_factor`` and so on. ``compression`` is
         ``"zlib"``, ``"zstd"`` or ``"bzip2"``. These add to the encodings of the variables, and win over what is contrary to them
-        there. In a tree they hold for the variables of this name in all groups.
+        there; ``None`` takes a word away. In a tree they hold for the variables of this name in all groups.
     unlimited_dims : tuple of str, optional
         The dimensions that can grow; by default those of the dataset's encoding.
 
@@ -183,11 +187,12 @@ def _merged(name: str, variable: Variable, asked: Mapping[str, Any], growing: se
         replaced |= compressions
         if _compression(asked) != _compression(found):
             replaced |= {"complevel", "shuffle"}
-    if "dtype" in asked:
+    if asked.get("dtype") is not None:
         replaced.add("endian")
     if "_FillValue" in asked:
         replaced.add("missing_value")
     merged = {**{word: value for word, value in found.items() if word not in replaced}, **asked}
+    merged = {word: value for word, value in merged.items() if value is not None or word in _MARKS}
     if variable.ndim and merged.get("contiguous"):
         excluded = [] if merged.get("chunksizes") is None else ["chunksizes"]
         if asked.get("contiguous"):
@@ -195,9 +200,24 @@ def _merged(name: str, variable: Variable, asked: Mapping[str, Any], growing: se
             excluded += [f"unlimited {dimension}" for dimension in variable.dims if dimension in growing]
         if excluded:
             raise ValueError(f"the encoding of {name!r} has contiguous=True, which excludes {', '.join(excluded)}")
+    if {"dtype", *_MARKS} & set(asked) and "dtype" in merged and "_Unsigned" not in merged:
+        for word in _MARKS:
+            if merged.get(word) is not None and not _fits(merged[word], merged["dtype"]):
+                text = f"the {word} {merged[word]} of {name!r} is no {np.dtype(merged['dtype'])}; name another one in encoding=, or None"
+                raise ValueError(text)
     if asked.get("complevel") and not compressions & set(asked) and _compression(merged) is None:
         raise ValueError(f"the encoding of {name!r} has a complevel, but no compression")
     return merged
+
+
+def _fits(mark: Any, dtype: Any) -> bool:
+    """Return whether a number that marks missing elements is one of a type, perhaps rounded."""
+    old, new = np.asarray(mark), np.dtype(dtype)
+    if old.dtype.kind not in "iuf" or new.kind not in "iuf":
+        return True
+    with np.errstate(invalid="ignore", over="ignore"):
+        cast = old.astype(new)
+    return bool((np.isfinite(cast) == np.isfinite(old)).all() if new.kind == "f" else (cast == old).all())
 
 
 def _inherited(variable: Variable, growing: set[Any]) -> dict[str, Any]:
