@@ -160,6 +160,9 @@ def test_new_chunks_on_the_cluster(tmp_path: pathlib.Path, client: Client) -> No
         sciformats.dask.repack(tmp_path / "old.h5", tmp_path / "new.h5", chunks=chunks, client=client)
     with pytest.raises(ValueError, match="/nothing"):
         sciformats.dask.repack(tmp_path / "old.h5", tmp_path / "none.h5", chunks={"/nothing": (1,)}, client=client)
+    for options in ({"filter": "gzip"}, {"level": 3}):
+        with pytest.raises(ValueError, match="no datasets"):
+            sciformats.dask.repack(tmp_path / "old.h5", tmp_path / "none.h5", chunks={}, client=client, **options)
     assert not (tmp_path / "none.h5").exists()
     with h5py.File(tmp_path / "bare.h5", "w") as file:
         file.attrs["title"] = "no dataset"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import pickle
+import struct
 from typing import Any
 
 import h5py
@@ -112,6 +113,42 @@ def test_texts_and_shapes_as_gsd_has_them(tmp_path: pathlib.Path) -> None:
             ours.stack("log/note")
 
 
+def test_damaged_numbers_of_particles(tmp_path: pathlib.Path) -> None:
+    import gsd.fl
+
+    def written(name: str, **chunks: Any) -> str:
+        path = str(tmp_path / name)
+        with gsd.fl.open(path, "w", application="test", schema="hoomd", schema_version=[1, 4]) as file:
+            for chunk, value in chunks.items():
+                file.write_chunk(chunk.replace("__", "/"), value)
+            file.end_frame()
+        return path
+
+    most = np.array([2**32 - 1], "u4")
+    huge = sciformats.gsd.open(written("huge.gsd", particles__N=most), memory=1 << 20)[0]
+    assert huge.particles.N == 2**32 - 1
+    for name in ("position", "typeid"):
+        with pytest.raises(errors.LimitExceeded, match=f"frame 0: particles/{name}"):
+            getattr(huge.particles, name)
+    # By default the limit is 16 GiB, of which masses need less and positions more.
+    with pytest.raises(errors.LimitExceeded, match="memory="):
+        sciformats.gsd.open(written("default.gsd", particles__N=most))[0].particles.position
+    path = written("fits.gsd", particles__N=np.array([10], "u4"))
+    assert sciformats.gsd.open(path, memory=120)[0].particles.position.shape == (10, 3)
+    with pytest.raises(errors.LimitExceeded):
+        sciformats.gsd.open(path, memory=119)[0].particles.position
+    for number in (np.zeros(0, "u4"), np.array([-1], "i4"), np.array([np.nan])):
+        bad = sciformats.gsd.open(written("bad.gsd", particles__N=number, configuration__step=number[:0]))[0]
+        with pytest.raises(errors.FileDamaged, match="frame 0: particles/N"):
+            bad.particles.position
+        with pytest.raises(errors.FileDamaged, match="frame 0: configuration/step"):
+            bad.step
+    shapes = np.frombuffer(b"{]\0\0", "i1").reshape(1, 4)
+    bad = sciformats.gsd.open(written("shapes.gsd", particles__type_shapes=shapes))[0]
+    with pytest.raises(errors.FileDamaged, match="JSON"):
+        bad.particles.type_shapes
+
+
 def test_quantities_over_all_frames(trajectory_path: str) -> None:
     import dask.array
     import gsd.hoomd
@@ -178,6 +215,46 @@ def test_changes_of_a_mapped_array(tmp_path: pathlib.Path) -> None:
     assert sciformats.open(path).root[1, 2] == -77
 
 
+def interrupted(content: bytes, patches: list[tuple[int, bytes]]) -> bytes:
+    """Return a file with the journal of a change that counts, but whose patches are not in their places yet."""
+
+    def checksum(part: bytes) -> int:
+        found = 0xCBF29CE484222325
+        for byte in part:
+            found = (found ^ byte) * 0x100000001B3 % (1 << 64)
+        return found
+
+    body = b"".join(struct.pack("<2Q", at, len(part)) + part for at, part in patches)
+    length = len(content)
+    sector = b"\x89SFJRNL\n" + struct.pack("<6Q", 2, length, length, length, len(body), checksum(body))
+    sector = sector.ljust(504, b"\0")
+    return content + body + bytes(-(length + len(body)) % 512) + sector + struct.pack("<Q", checksum(sector))
+
+
+@pytest.mark.parametrize("mode", ["r", "r+", "c"])
+def test_a_change_that_was_interrupted_is_not_mapped(tmp_path: pathlib.Path, mode: Any) -> None:
+    """The bytes in place are the old ones, and what was written to them would be lost when the change is completed."""
+    source = pathlib.Path(os.environ["SCIFORMATS_FIXTURES"]) / "rawarray" / "i4.ra"
+    path = tmp_path / "i4.ra"
+    content = source.read_bytes()
+    (rank,) = struct.unpack("<Q", content[40:48])
+    path.write_bytes(interrupted(content, [(48 + 8 * rank, struct.pack("<i", -5))]))
+    before = path.read_bytes()
+    assert sciformats.open(path).root[...].flat[0] == -5
+    with pytest.raises(errors.NotSupported, match="not completed"):
+        sciformats.rawarray.memmap(path, mode)
+    assert path.read_bytes() == before
+
+
+def test_modes_of_numpy_that_create_files_are_refused(tmp_path: pathlib.Path) -> None:
+    content = (pathlib.Path(os.environ["SCIFORMATS_FIXTURES"]) / "rawarray" / "i4.ra").read_bytes()
+    path = tmp_path / "i4.ra"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="w\\+"):
+        sciformats.rawarray.memmap(path, "w+")  # type: ignore[arg-type]
+    assert path.read_bytes() == content
+
+
 def test_arrays_as_blosc2_has_them(tmp_path: pathlib.Path) -> None:
     import blosc2
 
@@ -233,6 +310,12 @@ def test_trees_as_asdf_has_them(tmp_path: pathlib.Path) -> None:
         np.testing.assert_array_equal(again, data[0])
     kept = sciformats.asdf.open(path.read_bytes())
     np.testing.assert_array_equal(kept["data"], data)
+    # The tree is read when it is first used, and must be that of the file whose arrays are read.
+    late = sciformats.asdf.open(path)
+    asdf.AsdfFile({"more": [1], "data": data[:1]}).write_to(tmp_path / "other.asdf")
+    os.replace(tmp_path / "other.asdf", path)
+    with pytest.raises(errors.Conflict, match="changed since it was opened"):
+        late.tree
     np.save(tmp_path / "a.npy", data)
     with pytest.raises(errors.NotThisFormat):
         sciformats.asdf.open(tmp_path / "a.npy")

@@ -91,6 +91,8 @@ def test_random_indices_are_numpys(hdf5_path: str, numbers: np.ndarray) -> None:
         rows = random.integers(-40, 40, random.integers(0, 9))
         columns = random.random(30) < 0.3
         assert np.array_equal(array.oindex((rows, columns)), numbers[rows][:, columns])
+        with pytest.raises(IndexError, match="out of bounds"):
+            array.oindex(np.array([2**64 - 1], "u8"))
 
 
 def test_wrong_indices_are_numpys_errors(hdf5_path: str) -> None:

@@ -36,3 +36,7 @@ def test_other_marks_have_another_name(dtype: str) -> None:
     attributes["_FillValue"] = "?"
     _mark(attributes, dtype)
     assert attributes == {"missing_value": "none", "_FillValue_": "?"}
+
+
+def test_one_name_to_skip_is_a_name() -> None:
+    assert Parser(skip="heat").skip == {"heat"} and Parser(skip=["heat", "flags"]).skip == {"heat", "flags"}

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from sciformats.xarray import SciformatsBackendEntrypoint
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -281,3 +283,96 @@ def test_dimensions_that_are_only_known_by_number(tmp_path: pathlib.Path) -> Non
     with xr.open_dataset(where, group="inner", engine="sciformats") as ours, xr.open_dataset(where, group="inner", engine="netcdf4") as theirs:
         assert ours["v"].dims == theirs["v"].dims == ("x", "y")
         np.testing.assert_array_equal(ours["v"], theirs["v"])
+
+
+def test_links_that_go_in_circles(tmp_path: pathlib.Path) -> None:
+    import h5py
+
+    with h5py.File(tmp_path / "circle.h5", "w") as file:
+        file["a/v"] = np.arange(3)
+        file["a/back"] = file["/"]
+        file["a/self"] = file["a"]
+        place = file.create_group("many")
+        for _ in range(60):
+            place["one"] = place.create_group("two")
+            place = place["two"]
+        place = file.create_group("deep")
+        for _ in range(1200):
+            place = place.create_group("d")
+    backend = SciformatsBackendEntrypoint()
+    found = backend.open_groups_as_dict(tmp_path / "circle.h5", group="/a")
+    assert len(found) == 4 + 60 + 1200 and list(found["/"]) == ["v"]
+    with h5py.File(tmp_path / "small.h5", "w") as file:
+        file["a/v"], file["b/c/w"] = np.arange(3), np.arange(4)
+        file["a/back"], file["b/c/up"] = file["/"], file["b"]
+    with xr.open_datatree(tmp_path / "small.h5", engine="sciformats") as tree:
+        assert [node.path for node in tree.subtree] == ["/", "/a", "/b", "/b/c"]
+        assert tree["b/c/w"].values.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("group", ["/nothing", "/broken"])
+def test_a_tree_that_cannot_be_opened_is_closed(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, group: str) -> None:
+    import h5py
+    from sciformats import xarray as engine
+
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["broken/one/v"] = np.arange(3)
+    opened: list[Any] = []
+    monkeypatch.setattr(engine, "_open", lambda *args, _open=engine._open: opened.append(_open(*args)) or opened[0])
+    if group == "/broken":
+        groups = engine._groups
+
+        def failing(group: Any) -> Any:
+            yield from groups(group)
+            raise OSError("the disk is gone")
+
+        monkeypatch.setattr(engine, "_groups", failing)
+    with pytest.raises((KeyError, OSError)):
+        xr.open_datatree(tmp_path / "a.h5", engine="sciformats", group=group)
+    assert not opened[0]
+
+
+def test_options_of_storage_are_refused_without_a_url(tmp_path: pathlib.Path) -> None:
+    import blosc2
+    import h5py
+
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["v"] = np.arange(3)
+    np.save(tmp_path / "a.npy", np.arange(3))
+    blosc2.asarray(np.arange(3), urlpath=str(tmp_path / "a.b2nd"), contiguous=False)
+    contents: list[Any] = [tmp_path / "a.h5", tmp_path / "a.npy", tmp_path / "a.b2nd"]
+    contents += [path.read_bytes() for path in contents[:2]]
+    for each in contents:
+        backend = SciformatsBackendEntrypoint()
+        assert len(backend.open_dataset(each)) == 1
+        with pytest.raises(ValueError, match="URLs only"):
+            backend.open_dataset(each, storage_options={"key": "x"})
+
+
+def test_no_variable_is_left_out_in_silence(tmp_path: pathlib.Path) -> None:
+    import gsd.fl
+
+    with gsd.fl.open(str(tmp_path / "a.gsd"), "w", application="test", schema="other", schema_version=[1, 0]) as file:
+        file.write_chunk("log/a/b", np.array([1.0]))
+        file.write_chunk("log/a_b", np.array([2.0]))
+        file.end_frame()
+    found = xr.open_dataset(tmp_path / "a.gsd", engine="sciformats", group="frames/0")
+    assert {float(each[0]) for each in found.values()} == {1.0, 2.0}
+    (tmp_path / "a.asdf").write_bytes(
+        b"#ASDF 1.0.0\n#ASDF_STANDARD 1.5.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n"
+        b"bad: !core/ndarray-1.0.0 {source: 5, datatype: int64, byteorder: little, shape: [3]}\n"
+        b"good: !core/ndarray-1.0.0 {data: [1, 2, 3], datatype: int64, shape: [3]}\n...\n"
+    )
+    with pytest.warns(UserWarning, match="bad is left out"):
+        found = xr.open_dataset(tmp_path / "a.asdf", engine="sciformats")
+    assert list(found) == ["good"]
+
+
+def test_a_dataset_is_no_group(tmp_path: pathlib.Path) -> None:
+    import h5py
+
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["a/v"] = np.arange(3)
+    for opening in (xr.open_dataset, xr.open_datatree):
+        with pytest.raises(ValueError, match="not a group"):
+            opening(tmp_path / "a.h5", engine="sciformats", group="a/v")

@@ -96,6 +96,9 @@ def test_compression(weather: xr.Dataset, tmp_path: pathlib.Path, compression: s
         {"encoding": {"t": {"zilb": True}}},
         {"encoding": {"t": {"least_significant_digit": 2}}},
         {"encoding": {"t": {"chunksizes": (5, 2)}}},
+        {"encoding": {"t": {"chunksizes": (11, 2, 6)}}},
+        {"encoding": {"t": {"chunksizes": (-1, 2, 6)}}},
+        {"encoding": {"t": {"preferred_chunks": {"time": 5}}}},
         {"encoding": {"t": {"endian": "middle"}}},
         {"encoding": {"nothing": {"zlib": True}}},
         {"unlimited_dims": ("nothing",)},
@@ -124,3 +127,111 @@ def test_bytes_are_characters(tmp_path: pathlib.Path, chunked: bool) -> None:
     for engine in ["netcdf4", "h5netcdf", "sciformats"]:
         with xr.open_dataset(path, engine=engine) as found:
             assert found["v"].values.tolist() == [b"abc", b"\xff", b""], engine
+
+
+def stored(path: pathlib.Path, name: str = "v") -> tuple[Any, Any, bool, bool]:
+    """Return how a variable is stored: chunks, level of deflate, shuffle and fletcher32."""
+    import h5py
+
+    with h5py.File(path) as file:
+        made = file[name]
+        return made.chunks, made.compression_opts, made.shuffle, made.fletcher32
+
+
+@pytest.mark.parametrize("engine", ["netcdf4", "h5netcdf", "sciformats"])
+def test_what_is_asked_wins_over_what_comes_with_a_variable(tmp_path: pathlib.Path, engine: Any) -> None:
+    import h5py
+
+    source, path = tmp_path / "source.nc", tmp_path / "v.nc"
+    data = xr.Dataset({"v": (("x", "y"), np.arange(200.0).reshape(10, 20))})
+
+    def written(encoding: dict[str, Any], **options: Any) -> tuple[Any, Any, bool, bool]:
+        with xr.open_dataset(source, engine=engine) as found:
+            write(found, path, encoding={"v": encoding}, **options)
+            with xr.open_dataset(path, engine="netcdf4", mask_and_scale=False) as again:
+                np.testing.assert_array_equal(again["v"], data["v"])
+        return stored(path)
+
+    write(data, source)
+    assert stored(source)[0] is None
+    assert written({"chunksizes": (5, 4)}) == ((5, 4), None, False, False)
+    assert written({"chunksizes": (0, 4)}) == ((10, 4), None, False, False)
+    assert written({"chunksizes": (512, 4)}, unlimited_dims=("x",)) == ((512, 4), None, False, False)
+    assert written({"shuffle": True, "chunksizes": (5, 4)}) == ((5, 4), None, True, False)
+    assert written({"fletcher32": True})[3]
+    # Without a level of its own, compression has the usual one, and not the 0 of the file without compression.
+    assert written({"zlib": True})[1:] == (4, True, False)
+    assert written({"zlib": True, "complevel": 0})[1] is None
+    assert written({"zlib": True, "shuffle": False, "complevel": 2})[1:] == (2, False, False)
+    write(data, source, encoding={"v": {"zlib": True, "complevel": 7, "chunksizes": (5, 5), "fletcher32": True}})
+    assert written({}) == ((5, 5), 7, True, True)
+    assert written({"contiguous": True}) == (None, None, False, False)
+    assert written({"contiguous": True, "zlib": False, "fletcher32": False}) == (None, None, False, False)
+    assert written({"zlib": False}) == ((5, 5), None, False, True)
+    assert written({"zlib": True}) == ((5, 5), 7, True, True)
+    assert written({"complevel": 2}) == ((5, 5), 2, True, True)
+    assert written({"shuffle": False, "fletcher32": False}) == ((5, 5), 7, False, False)
+    # The level of another compression is not that of zstd.
+    written({"compression": "zstd", "szip": False})
+    with h5py.File(path) as file:
+        assert file["v"]._filters["32015"] == (4,)
+
+
+def test_marks_and_types_that_are_asked(tmp_path: pathlib.Path) -> None:
+    import h5py
+
+    data = xr.Dataset({"v": ("x", np.array([1.0, np.nan]))})
+    data["v"].encoding.update(missing_value=-9.0, endian="little")
+    write(data, tmp_path / "v.nc", encoding={"v": {"_FillValue": -5.0, "dtype": ">f4"}})
+    with h5py.File(tmp_path / "v.nc") as file:
+        assert file["v"].dtype == ">f4" and file["v"][...].tolist() == [1, -5] and "missing_value" not in file["v"].attrs
+    write(data, tmp_path / "v.nc", encoding={"v": {"_FillValue": None}})
+    with h5py.File(tmp_path / "v.nc") as file:
+        assert "_FillValue" not in file["v"].attrs
+    # A mark that comes with a variable must not be another number in the type that is asked: 255 may be one of the elements.
+    data = xr.Dataset({"v": ("x", np.array([1.0, 127.0]))})
+    for mark, dtype in ((np.int16(-1), "u1"), (np.nan, "i4")):
+        data["v"].encoding.update(_FillValue=mark, scale_factor=0.5)
+        with pytest.raises(ValueError, match="_FillValue .* of 'v' is no"):
+            write(data, tmp_path / "v.nc", encoding={"v": {"dtype": dtype}})
+        write(data, tmp_path / "v.nc", encoding={"v": {"dtype": dtype, "scale_factor": None, "_FillValue": 2}})
+        with xr.open_dataset(tmp_path / "v.nc", engine="netcdf4", mask_and_scale=False) as found:
+            assert found["v"].dtype == dtype and found["v"].values.tolist() == [1, 127]
+    data["v"].encoding["_FillValue"] = -0.1
+    write(data, tmp_path / "v.nc", encoding={"v": {"dtype": "f4", "scale_factor": None}})
+    with h5py.File(tmp_path / "v.nc") as file:
+        assert file["v"].attrs["_FillValue"] == np.float32(-0.1)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "options"),
+    [
+        ({"contiguous": True, "chunksizes": (5, 2, 6)}, {}),
+        ({"contiguous": True, "zlib": True}, {}),
+        ({"contiguous": True, "compression": "zstd"}, {}),
+        ({"contiguous": True, "fletcher32": True}, {}),
+        ({"contiguous": True}, {"unlimited_dims": ("time",)}),
+        ({"complevel": 3}, {}),
+    ],
+)
+def test_encodings_that_exclude_each_other(
+    weather: xr.Dataset, tmp_path: pathlib.Path, encoding: dict[str, Any], options: dict[str, Any]
+) -> None:
+    path = tmp_path / "kept.nc"
+    path.write_bytes(b"what was there")
+    weather["t"].encoding.clear()
+    with pytest.raises(ValueError, match="'t'"):
+        write(weather, path, encoding={"t": encoding}, **options)
+    with pytest.raises(ValueError, match="slash"):
+        write(weather.rename(t="a/b"), path)
+    assert path.read_bytes() == b"what was there"
+
+
+def test_truth_values_and_bytes_in_objects(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "v.nc"
+    data = xr.Dataset({"v": ("t", np.array([b"abc", b"\xff"], object))}, attrs={"flags": [True, False], "flag": True})
+    write(data, path)
+    for engine in ["netcdf4", "h5netcdf", "sciformats"]:
+        with xr.open_dataset(path, engine=engine) as found:
+            assert found["v"].values.tolist() == [b"abc", b"\xff"], engine
+            assert found.attrs["flags"].tolist() == [1, 0] and found.attrs["flag"] == 1

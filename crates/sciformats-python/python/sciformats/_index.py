@@ -96,9 +96,10 @@ def positions(part: Any, size: int, axis: int) -> NDArray[np.int64]:
         return np.flatnonzero(array).astype(np.int64)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise IndexError(f"axis {axis} takes an integer, a slice, or a list of integers or truth values")
-    array = array.astype(np.int64)
-    if array.size and not (-size <= array.min() and array.max() < size):
+    # Before they are signed integers, among which the largest ones without a sign would be negative.
+    if array.size and not (-size <= int(array.min()) and int(array.max()) < size):
         raise IndexError(f"an index is out of bounds for axis {axis} with size {size}")
+    array = array.astype(np.int64)
     return np.where(array < 0, array + size, array)
 
 

@@ -1,7 +1,4 @@
-"""The meaning of HDF5 attributes in netCDF-4: dimensions, and which objects are variables.
-
-This module is necessary until the project's Rust crates provide the same.
-"""
+"""The meaning of HDF5 attributes in netCDF-4: dimensions, and which objects are variables."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 from sciformats import _remote, _sciformats
-from sciformats.errors import Conflict, NotSupported
+from sciformats.errors import Conflict, NotSupported, NotThisFormat
 
 if TYPE_CHECKING:
     from sciformats._model import File
@@ -199,6 +199,22 @@ def open(
             content.seek(0)
         content = content.read()
     return _opened(Address(None, fixed, content if isinstance(content, bytes) else bytes(content)))
+
+
+def only(path: Any, format: str, noun: str, options: Mapping[str, Any]) -> File:
+    """Open a file of one format, which ``noun`` names in words.
+
+    Raises
+    ------
+    NotThisFormat
+        If it has another format.
+    """
+    file = open(path, **options)
+    if file.format != format:
+        found, shown = file.format, file.filename
+        file.close()
+        raise NotThisFormat(f"this is a file of the format {found}, and not {noun}", shown)
+    return file
 
 
 def _opened(address: Address) -> File:

@@ -117,6 +117,9 @@ def _plain(value: Any) -> Any:
     """Return a value of a condition as a truth value, a number or a text; a moment with an offset is one in UTC."""
     if isinstance(value, numpy.datetime64):
         return _moment(value)
+    if isinstance(value, numpy.timedelta64):
+        # Some of them are integers for NumPy, whose unit would be lost.
+        raise TypeError("a time span cannot be compared with the values of a column")
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         try:
             value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
@@ -153,7 +156,15 @@ def _found(name: str) -> tuple[list[str], str | None, str | None]:
         if end and os.path.exists(name[:end]):
             return [name[:end]], name[end + 1 :] or None, None
     file, path = (name[: ends[-1]], name[ends[-1] + 1 :]) if ends else (name, None)
-    return sorted(glob.glob(file)) if "*" in file or "?" in file else [], path, "file"
+    return _matching(file), path, "file"
+
+
+def _matching(pattern: str) -> list[str]:
+    """Return the files whose names match a pattern in the order of their names, which are none for a name without ``*`` and ``?``."""
+    if "*" not in pattern and "?" not in pattern:
+        return []
+    # Python's patterns also have sets of characters in brackets.
+    return sorted(glob.glob(pattern.replace("[", "[[]")))
 
 
 def table(
@@ -198,7 +209,7 @@ def table(
     if os.path.exists(name):
         files, column = [name], file_column
     else:
-        files, column = sorted(glob.glob(name)), file_column or "file"
+        files, column = _matching(name), file_column or "file"
         if not files:
             raise FileNotFoundError(2, "there is no such file", name)
     shown = name if path is None else f"{name}:{path}"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from pandas import isnull
 from xarray import Dataset, DataTree, Variable, conventions
-from xarray.coding.strings import CharacterArrayCoder
+from xarray.coding.strings import CharacterArrayCoder, is_bytes_dtype
 
 try:
     from xarray.backends.common import ensure_dtype_not_object
@@ -29,11 +29,18 @@ _TOGETHER = 1 << 26
 #: The words of encodings that say how elements are stored. xarray turns the others into attributes.
 _STORAGE = frozenset(
     {"zlib", "complevel", "shuffle", "fletcher32", "chunksizes", "contiguous", "compression", "endian", "zstd", "bzip2"}
-    | {"dtype", "_FillValue", "source", "original_shape", "preferred_chunks"}
+    | {"dtype", "_FillValue", "source", "original_shape"}
 )
 
 #: The numbers of the filters beside deflate that netCDF names, and the level that each of them has by default.
 _FILTERS = {"zstd": (32015, 4), "bzip2": (307, 9)}
+
+#: The words that name a compression. Of several flags that are true, the first one counts, as with xarray.
+_COMPRESSIONS = (*_FILTERS, "zlib")
+
+
+#: The words of encodings that mark missing elements.
+_MARKS = ("_FillValue", "missing_value")
 
 
 def write(
@@ -57,8 +64,8 @@ def write(
     encoding : dict, optional
         For each variable, how it is stored, as for ``to_netcdf``: ``zlib``, ``complevel``, ``shuffle``, ``fletcher32``,
         ``chunksizes``, ``contiguous``, ``endian``, ``dtype``, ``_FillValue``, ``scale_factor`` and so on. ``compression`` is
-        ``"zlib"``, ``"zstd"`` or ``"bzip2"``. These add to the encodings of the variables. In a tree they hold for the variables of
-        this name in all groups.
+        ``"zlib"``, ``"zstd"`` or ``"bzip2"``. These add to the encodings of the variables, and win over what is contrary to them
+        there; ``None`` takes a word away. In a tree they hold for the variables of this name in all groups.
     unlimited_dims : tuple of str, optional
         The dimensions that can grow; by default those of the dataset's encoding.
 
@@ -66,7 +73,7 @@ def write(
     ------
     TypeError, ValueError
         If a variable cannot be stored, an encoding is not possible, or a variable or dimension that is named does not exist. If the
-        names are wrong, an existing file stays as it is.
+        names are wrong, or the parts of an encoding exclude each other, an existing file stays as it is.
     """
     _check(data, encoding or {}, unlimited_dims)
     with h5.File(path, "w", track_order=True) as file:
@@ -89,21 +96,27 @@ def _check(data: Dataset | DataTree, encoding: Mapping[str, Mapping[str, Any]], 
     unknown = [name for name in ([growing] if isinstance(growing, str) else growing or ()) if name not in dimensions]
     if unknown:
         raise ValueError(f"unlimited_dims= names dimensions that do not exist: {', '.join(map(repr, unknown))}")
+    for group in groups:
+        for name in (*group.variables, *group.dims):
+            if "/" in str(name):
+                raise ValueError(f"{name!r} has a slash, which divides the names of groups in a path")
+        for name, variable in group.variables.items():
+            _merged(str(name), variable, encoding.get(str(name), {}), _growing(group, growing))
+
+
+def _growing(data: Dataset, growing: Any) -> set[Any]:
+    """Return the dimensions of a group that can grow."""
+    if growing is None:
+        growing = data.encoding.get("unlimited_dims", ())
+    return {growing} if isinstance(growing, str) else set(growing)
 
 
 def _group(data: Dataset, group: Any, encoding: Mapping[str, Mapping[str, Any]], growing: Any) -> None:
-    if growing is None:
-        growing = data.encoding.get("unlimited_dims", ())
-    growing = {growing} if isinstance(growing, str) else set(growing)
+    growing = _growing(data, growing)
     variables = {}
     for name, variable in data.variables.items():
         copy = variable.copy(deep=False)
-        asked = encoding.get(str(name), {})
-        copy.encoding = {**_inherited(variable), **asked}
-        if "compression" in asked or any(word in asked for word in ("zlib", *_FILTERS)):
-            # What the caller chooses replaces the filter of the file from which the variable comes.
-            for word in {"compression", "zlib", *_FILTERS} - set(asked):
-                copy.encoding.pop(word, None)
+        copy.encoding = _merged(str(name), variable, encoding.get(str(name), {}), growing)
         variables[name] = copy
     encoded, attributes = conventions.cf_encoder(variables, dict(data.attrs))
     for name, variable in encoded.items():
@@ -144,7 +157,7 @@ def _group(data: Dataset, group: Any, encoding: Mapping[str, Mapping[str, Any]],
 
 def _characters(variable: Variable, name: str) -> Variable:
     """Return bytes as characters along one more dimension, because netCDF has no other type for them."""
-    if variable.dtype.kind != "S" or not variable.dtype.itemsize:
+    if not variable.dtype.itemsize or not is_bytes_dtype(variable.dtype):  # type: ignore[no-untyped-call]
         return variable
     found: Variable = CharacterArrayCoder().encode(variable, name=name)  # type: ignore[no-untyped-call]
     chunks = found.encoding.get("chunksizes")
@@ -153,12 +166,69 @@ def _characters(variable: Variable, name: str) -> Variable:
     return found
 
 
-def _inherited(variable: Variable) -> dict[str, Any]:
+def _merged(name: str, variable: Variable, asked: Mapping[str, Any], growing: set[Any]) -> dict[str, Any]:
+    """Return what the caller asks for, and what of the variable's own encoding is not contrary to it.
+
+    Raises
+    ------
+    ValueError
+        If the parts of what is asked exclude each other.
+    """
+    # Compression by these is not offered, and nobody who declines it is refused.
+    asked = {word: value for word, value in asked.items() if value or word not in ("szip", "blosc")}
+    found = _inherited(variable, growing)
+    compressions = {"compression", *_COMPRESSIONS}
+    replaced: set[str] = set()
+    if asked.get("contiguous"):
+        replaced |= {"chunksizes", "fletcher32", "complevel", "shuffle", *compressions}
+    elif asked.get("chunksizes") is not None:
+        replaced.add("contiguous")
+    if compressions & set(asked):
+        replaced |= compressions
+        if _compression(asked) != _compression(found):
+            replaced |= {"complevel", "shuffle"}
+    if asked.get("dtype") is not None:
+        replaced.add("endian")
+    if "_FillValue" in asked:
+        replaced.add("missing_value")
+    merged = {**{word: value for word, value in found.items() if word not in replaced}, **asked}
+    merged = {word: value for word, value in merged.items() if value is not None or word in _MARKS}
+    if variable.ndim and merged.get("contiguous"):
+        excluded = [] if merged.get("chunksizes") is None else ["chunksizes"]
+        if asked.get("contiguous"):
+            excluded += [word for word in ("fletcher32", "compression", *_COMPRESSIONS) if asked.get(word)]
+            excluded += [f"unlimited {dimension}" for dimension in variable.dims if dimension in growing]
+        if excluded:
+            raise ValueError(f"the encoding of {name!r} has contiguous=True, which excludes {', '.join(excluded)}")
+    if {"dtype", *_MARKS} & set(asked) and "dtype" in merged and "_Unsigned" not in merged:
+        for word in _MARKS:
+            if merged.get(word) is not None and not _fits(merged[word], merged["dtype"]):
+                text = f"the {word} {merged[word]} of {name!r} is no {np.dtype(merged['dtype'])}; name another one in encoding=, or None"
+                raise ValueError(text)
+    if asked.get("complevel") and not compressions & set(asked) and _compression(merged) is None:
+        raise ValueError(f"the encoding of {name!r} has a complevel, but no compression")
+    return merged
+
+
+def _fits(mark: Any, dtype: Any) -> bool:
+    """Return whether a number that marks missing elements is one of a type, perhaps rounded."""
+    old, new = np.asarray(mark), np.dtype(dtype)
+    if old.dtype.kind not in "iuf" or new.kind not in "iuf":
+        return True
+    with np.errstate(invalid="ignore", over="ignore"):
+        cast = old.astype(new)
+    return bool((np.isfinite(cast) == np.isfinite(old)).all() if new.kind == "f" else (cast == old).all())
+
+
+def _inherited(variable: Variable, growing: set[Any]) -> dict[str, Any]:
     """Return the encoding of a variable without what does not fit it any more, or only fits the file from which it comes."""
     found = dict(variable.encoding)
     chunks = found.get("chunksizes")
-    if chunks is not None and (len(chunks) != variable.ndim or found.get("original_shape", variable.shape) != variable.shape):
+    if chunks is not None:
         del found["chunksizes"]
+        if len(chunks) == variable.ndim and found.get("original_shape", variable.shape) == variable.shape:
+            sides = zip(chunks, variable.dims, variable.shape)
+            found["chunksizes"] = tuple(int(side) if of in growing else min(int(side), size) for side, of, size in sides)
     for word in ("blosc", "szip"):
         # Compression by these is not offered, and their words come with every variable that netCDF4 has read.
         found.pop(word, None)
@@ -180,12 +250,12 @@ def _create(group: Any, name: str, variable: Variable, growing: set[str]) -> Any
     grows = bool(growing & set(map(str, variable.dims)))
     filters = _filters(name, how)
     options: dict[str, Any] = {}
+    chunks = how.get("chunksizes")
+    if chunks is not None and len(chunks) != len(shape):
+        raise ValueError(f"the encoding of {name!r} has chunks of {len(chunks)} dimensions, but the variable has {len(shape)}")
     if shape:
-        chunks = how.get("chunksizes")
-        if chunks is not None and len(chunks) != len(shape):
-            raise ValueError(f"the encoding of {name!r} has chunks of {len(chunks)} dimensions, but the variable has {len(shape)}")
-        if chunks is not None and not how.get("contiguous"):
-            options["chunks"] = tuple(max(1, min(int(n), size)) for n, size in zip(chunks, shape)) if all(shape) else True
+        if chunks is not None:
+            options["chunks"] = _sides(name, variable, chunks, growing)
         options.update(filters)
         options["fletcher32"] = bool(how.get("fletcher32", False))
         if grows:
@@ -196,24 +266,40 @@ def _create(group: Any, name: str, variable: Variable, growing: set[str]) -> Any
     return group.create_dataset(name, shape, dtype, **options)
 
 
+def _sides(name: str, variable: Variable, chunks: Any, growing: set[str]) -> Any:
+    """Return the shape of chunks; as in netCDF, 0 is the whole of a dimension that cannot grow."""
+    sides = []
+    for side, dimension, size in zip(map(int, chunks), variable.dims, variable.shape):
+        grows = dimension in growing
+        if not grows and not size:
+            # There will be no chunk, whatever shape it has.
+            return True
+        if side < 0 or side > size and not grows:
+            raise ValueError(f"the encoding of {name!r} has chunks of {side} along {dimension!r}, which has the length {size}")
+        sides.append(side or (1 if grows else size))
+    return tuple(sides)
+
+
+def _compression(how: Mapping[str, Any]) -> Any:
+    """Return the name of the compression, if there is one."""
+    chosen = how.get("compression") or next((word for word in _COMPRESSIONS if how.get(word)), None)
+    return "zlib" if chosen == "gzip" else chosen
+
+
 def _filters(name: str, how: Mapping[str, Any]) -> dict[str, Any]:
     """Return how elements are compressed."""
-    chosen = how.get("compression")
-    if chosen is None:
-        chosen = next((word for word in ("zlib", *_FILTERS) if how.get(word)), None)
-    if chosen in ("zlib", "gzip"):
-        level = how.get("complevel", 4)
-        return {"compression": "gzip", "compression_opts": int(level), "shuffle": bool(how.get("shuffle", True))}
-    if chosen in _FILTERS:
-        number, level = _FILTERS[chosen]
-        return {
-            "compression": number,
-            "compression_opts": (int(how.get("complevel") or level),),
-            "shuffle": bool(how.get("shuffle", True)),
-        }
-    if chosen is not None:
+    chosen, level = _compression(how), how.get("complevel")
+    if chosen not in (None, *_COMPRESSIONS):
         raise ValueError(f"the encoding of {name!r} names a compression that is not supported: {chosen!r}")
-    return {}
+    if chosen is None:
+        return {"shuffle": bool(how.get("shuffle", False))}
+    if level == 0:
+        # As in netCDF, this turns compression off.
+        return {}
+    number, usual = ("gzip", 4) if chosen == "zlib" else _FILTERS[chosen]
+    level = int(usual if level is None else level)
+    options = level if chosen == "zlib" else (level,)
+    return {"compression": number, "compression_opts": options, "shuffle": bool(how.get("shuffle", True))}
 
 
 def _attribute(value: Any, dtype: Any = None) -> Any:
@@ -222,8 +308,9 @@ def _attribute(value: Any, dtype: Any = None) -> Any:
     if isinstance(value, str):
         # A text of NumPy becomes one of Python.
         return str(value)
-    if isinstance(value, (bool, np.bool_)):
-        return np.int8(value)
+    if np.asarray(value).dtype == bool:
+        # netCDF has no truth values.
+        return np.asarray(value, np.int8)[()]
     if dtype is not None and dtype.kind not in "OSU":
         return np.array([value], dtype).reshape(1)
     if isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value):

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sciformats import _model, _open, _sciformats
-from sciformats.errors import NotSupported, NotThisFormat
+from sciformats.errors import Conflict, NotSupported
 
 
 #: How the tag of complex numbers begins, whatever its version.
@@ -37,12 +37,7 @@ def open(path: str | os.PathLike[str] | bytes, **options: Any) -> AsdfFile:
     NotThisFormat
         If it is not an ASDF file.
     """
-    file = _open.open(path, **options)
-    if file.format != "asdf":
-        shown, found = file.filename, file.format
-        file.close()
-        raise NotThisFormat(f"this is a file of the format {found}, and not an ASDF file", shown)
-    return AsdfFile(file)
+    return AsdfFile(_open.only(path, "asdf", "an ASDF file", options))
 
 
 class AsdfFile(_model.Holder, Mapping[Any, Any]):
@@ -64,6 +59,11 @@ class AsdfFile(_model.Holder, Mapping[Any, Any]):
         """The tree: dictionaries, lists, values, and arrays whose elements are read when they are indexed.
 
         Whatever several aliases lead to is one object.
+
+        Raises
+        ------
+        Conflict
+            If the file was changed between opening it and the first use of the tree.
         """
         if self._root is None:
             self._root = self._build()
@@ -71,6 +71,8 @@ class AsdfFile(_model.Holder, Mapping[Any, Any]):
 
     def _build(self) -> Any:
         address = self._file._address
+        if address.local is not None and not dict(address.options)["changing"] and _open.state_of(address.local) != address.state:
+            raise Conflict("the file was changed since it was opened; open it again", address.local)
         buffer = None if address.path is not None else address.state
         remote = None if address.storage is None else (address.path or "", address.storage.arguments())
         root, nodes = _sciformats.asdf_tree(address.local, buffer, dict(address.options), remote)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sciformats import _model, _open
-from sciformats.errors import NotSupported, NotThisFormat
+from sciformats.errors import NotSupported
 
 
 def open(path: str | os.PathLike[str] | bytes, **options: Any) -> NDArray:
@@ -41,11 +41,7 @@ def open(path: str | os.PathLike[str] | bytes, **options: Any) -> NDArray:
     NotSupported
         If the frame holds no array with a shape, but bytes.
     """
-    file = _open.open(path, **options)
-    if file.format != "blosc2":
-        shown, found = file.filename, file.format
-        file.close()
-        raise NotThisFormat(f"this is a file of the format {found}, and not a frame of Blosc2", shown)
+    file = _open.only(path, "blosc2", "a frame of Blosc2", options)
     if "chunk shape" not in file.facts:
         shown = file.filename
         file.close()

@@ -68,6 +68,8 @@ def repack(
     ------
     FileExistsError
         If ``target`` exists, unless ``overwrite`` is given.
+    ValueError
+        If there is a filter or a level, and ``chunks`` is an empty dict, so that they are for no dataset.
     sciformats.errors.Error
         If the file cannot be read or written; ``target`` is then what it was.
 
@@ -84,6 +86,8 @@ def repack(
     source, target = os.path.abspath(source), os.path.abspath(target)
     if not overwrite and os.path.lexists(target):
         raise FileExistsError(17, "the file exists already; overwrite=True replaces it", target)
+    if isinstance(chunks, Mapping) and not chunks and (filter is not None or level is not None):
+        raise ValueError("chunks= names no datasets, so there are none for filter= and level=")
     rules: Mapping[Any, Sequence[int] | None] = chunks if isinstance(chunks, Mapping) else {None: chunks}
     changes = [(path, None if sides is None else list(sides), filter, level) for path, sides in rules.items()]
     cluster = client or _current_client()

@@ -20,6 +20,7 @@ array([0. , 1.5, 3. ])
 from __future__ import annotations
 
 import json
+import math
 import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sciformats import _index, _model, _open
-from sciformats.errors import NotThisFormat
+from sciformats.errors import FileDamaged, LimitExceeded, NotThisFormat
 
 #: The type, the shape of one element, and the default of each quantity of a particle, a bond, an angle and so on.
 _OF_EACH: dict[str, dict[str, tuple[str, tuple[int, ...], Any]]] = {
@@ -60,6 +61,12 @@ _OF_FRAME: dict[str, tuple[str, Any]] = {
     "box": ("f4", (1, 1, 1, 0, 0, 0)),
 }
 
+#: The default of ``memory`` of :func:`sciformats.open`.
+_MEMORY = 1 << 34
+
+#: What this module opens, in words.
+_TRAJECTORY = "a trajectory of HOOMD"
+
 
 def open(path: str | os.PathLike[str] | bytes, **options: Any) -> Trajectory:
     """Open a trajectory.
@@ -76,13 +83,12 @@ def open(path: str | os.PathLike[str] | bytes, **options: Any) -> Trajectory:
     NotThisFormat
         If the file is not a GSD file, or has another schema than HOOMD's.
     """
-    file = _open.open(path, **options)
-    schema = str(file.facts.get("schema", "")) if file.format == "gsd" else ""
+    file = _open.only(path, "gsd", _TRAJECTORY, options)
+    schema = str(file.facts.get("schema", ""))
     if schema.split(" ")[0] != "hoomd":
-        found = f"a GSD file with the schema {schema!r}" if file.format == "gsd" else f"a file of the format {file.format}"
         shown = file.filename
         file.close()
-        raise NotThisFormat(f"this is {found}, and not a trajectory of HOOMD", shown)
+        raise NotThisFormat(f"this is a GSD file with the schema {schema!r}, and not {_TRAJECTORY}", shown)
     return Trajectory(file)
 
 
@@ -115,7 +121,12 @@ class Part:
         if self._name != "particles":
             raise AttributeError(f"{self._name} have no shapes of types")
         found = self._frame._find("particles/type_shapes")
-        return [{}] if found is None else [json.loads(row) for row in _rows(found)]
+        if found is None:
+            return [{}]
+        try:
+            return [json.loads(row) for row in _rows(found)]
+        except ValueError as error:
+            raise self._frame._damage(f"particles/type_shapes is no JSON: {error}") from error
 
     def __getattr__(self, name: str) -> NDArray[Any]:
         if name not in _OF_EACH[self._name]:
@@ -188,7 +199,27 @@ class Frame:
 
     def _count(self, part: str) -> int:
         found = self._find(f"{part}/N")
-        return 0 if found is None else int(found[0])
+        if found is None:
+            return 0
+        count = int(self._single(f"{part}/N", found))
+        if count < 0:
+            raise self._damage(f"{part}/N is {count}")
+        return count
+
+    def _single(self, name: str, found: Any) -> Any:
+        """Return the number that is stored as a quantity.
+
+        Raises
+        ------
+        FileDamaged
+            If none is stored.
+        """
+        if isinstance(found, str) or not found.size or not np.isfinite(found.flat[0]):
+            raise self._damage(f"{name} has no number")
+        return found.flat[0]
+
+    def _damage(self, text: str) -> FileDamaged:
+        return FileDamaged(f"frame {self.number}: {text}", self._trajectory._file.filename)
 
     def __getitem__(self, name: str) -> Any:
         """Return a quantity by its name in the file, such as ``"particles/position"`` or ``"log/energy"``.
@@ -202,8 +233,9 @@ class Frame:
         if part == "configuration" and quantity in _OF_FRAME:
             kind, default = _OF_FRAME[quantity]
             found = self._find(name)
-            whole = np.array(default, kind) if found is None else found
-            return whole[0] if whole.ndim and quantity != "box" else whole
+            if found is None:
+                return np.array(default, kind)
+            return found if quantity == "box" else self._single(name, found)
         if quantity == "N" and part in _OF_EACH:
             return np.asarray(self._count(part), "u4")
         if part not in _OF_EACH or quantity not in _OF_EACH[part]:
@@ -220,6 +252,10 @@ class Frame:
         # The values of the first frame only hold for as many particles.
         if first is not None and len(first) == count:
             return first
+        size, most = count * math.prod(shape) * np.dtype(kind).itemsize, self._trajectory._memory
+        if size > most:
+            text = f"frame {self.number}: {name} of {count} {part} has {size} bytes, but the limit memory= is {most}"
+            raise LimitExceeded(text, self._trajectory._file.filename)
         filled = np.empty((count, *shape), kind)
         filled[...] = default
         return filled
@@ -262,6 +298,8 @@ class Trajectory(_model.Holder, Sequence[Frame]):
         self._file = file
         self._length = int(file.facts["frames"])
         self._first: dict[str, Any] = {}
+        #: The number of bytes that one quantity may have because of the file.
+        self._memory = int(dict(file._address.options).get("memory", _MEMORY))
 
     @property
     def file(self) -> _model.File:

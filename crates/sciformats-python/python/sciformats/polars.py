@@ -55,25 +55,18 @@ def scan(
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[polars.DataFrame]:
-        conditions = [] if predicate is None else conditions_of(predicate, schema)
+        # Polars means that many rows before the predicate, so that no condition may leave some of them out.
+        conditions = [] if predicate is None or n_rows is not None else conditions_of(predicate, schema)
         needed = with_columns
         if with_columns is not None and predicate is not None:
             needed = list(dict.fromkeys([*with_columns, *predicate.meta.root_names()]))
-        # With a condition that is only checked here, the number of rows is not known there.
-        limit = n_rows if predicate is None else None
-        part = table.select(needed, where=conditions, limit=limit, ordered=ordered, batch_rows=batch_size)
-        left = n_rows
+        part = table.select(needed, where=conditions, limit=n_rows, ordered=ordered, batch_rows=batch_size)
         for frame in _frames(part):
             if predicate is not None:
                 frame = frame.filter(predicate)
             if with_columns is not None:
                 frame = frame.select(with_columns)
-            if left is not None:
-                frame = frame.head(left)
-                left -= frame.height
             yield frame
-            if left == 0:
-                break
 
     return register_io_source(source, schema=schema)
 

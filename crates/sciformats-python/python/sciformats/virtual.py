@@ -40,8 +40,8 @@ class Parser:
     ----------
     group : str, optional
         The group whose arrays are read; the root by default.
-    skip : iterable of str
-        The names of arrays that are left out.
+    skip : str or iterable of str
+        The name or the names of arrays that are left out.
     inline : int
         The largest array in bytes that is inlined if its chunks cannot be referenced.
     codecs : bool
@@ -52,12 +52,12 @@ class Parser:
         self,
         *,
         group: str | None = None,
-        skip: Iterable[str] = (),
+        skip: str | Iterable[str] = (),
         inline: int = 4 << 20,
         codecs: bool = True,
     ) -> None:
         self.group = group
-        self.skip = frozenset(skip)
+        self.skip = frozenset([skip] if isinstance(skip, str) else skip)
         self.inline = inline
         self.codecs = codecs
 

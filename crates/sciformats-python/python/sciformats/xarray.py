@@ -11,7 +11,8 @@ import io
 import math
 import os
 import threading
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -250,7 +251,7 @@ def _hdf5_variables(group: h5.Group, growing: set[str]) -> dict[str, Variable]:
     """Return the variables of a group, and add its dimensions that can grow to ``growing``."""
     phony: dict[str, int] = {}
     numbered: dict[str, dict[int, str]] = {}
-    read = {}
+    read: dict[str, tuple[h5.Dataset, _netcdf.Attributes, list[str | None], tuple[str, ...]]] = {}
     # How long the dimensions are that can grow, by the paths of their scales.
     lengths: dict[str, int] = {}
     # A link that leads nowhere is not a variable.
@@ -270,7 +271,7 @@ def _hdf5_variables(group: h5.Group, growing: set[str]) -> dict[str, Variable]:
             if place is not None and size is None:
                 lengths.setdefault(place, 0)
         # Names of variables are texts in xarray.
-        shown = _names.shown(_names.inner(name)).removeprefix("_nc4_non_coord_")
+        shown = _free(_names.shown(_names.inner(name)).removeprefix("_nc4_non_coord_"), read)
         read[shown] = member, attributes, places, dims
     for member, _, places, _ in read.values():
         for place, size in zip(places, member.shape or ()):
@@ -370,13 +371,22 @@ def _hdf5_variable(dataset: h5.Dataset, read: _netcdf.Attributes, dims: tuple[st
 def _plain_variables(group: Any) -> dict[str, Variable]:
     if isinstance(group, sciformats.Array):
         return {"data": _plain_variable(group, "data")}
-    found = {}
+    found: dict[str, Variable] = {}
     for name, member in group._listing():
         if isinstance(member, sciformats.Array) and not member.is_null:
             # Names in a tree of xarray have no slashes, but those of GSD do.
-            shown = name.replace("/", "_")
+            shown = _free(name.replace("/", "_"), found)
             found[shown] = _plain_variable(member, shown)
+        elif isinstance(member, Exception):
+            warnings.warn(f"{name} is left out: {member}", UserWarning, stacklevel=2)
     return found
+
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    """Return a name that no other variable has."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _plain_variable(array: sciformats.Array, name: str) -> Variable:
@@ -404,27 +414,43 @@ def _open(filename_or_obj: Any, storage_options: Mapping[str, Any] | None) -> An
         filename_or_obj = filename_or_obj.read()
     if isinstance(filename_or_obj, (bytes, bytearray, memoryview)):
         content = bytes(filename_or_obj)
-        return h5.File(io.BytesIO(content)) if _is_hdf5(content) else sciformats.open(content)
+        if _is_hdf5(content):
+            return h5.File(io.BytesIO(content), storage_options=storage_options)
+        return sciformats.open(content, storage_options=storage_options)
     try:
         return h5.File(filename_or_obj, storage_options=storage_options)
     except sciformats.NotThisFormat:
         return sciformats.open(filename_or_obj, storage_options=storage_options)
     except IsADirectoryError:
-        return sciformats.open(filename_or_obj)
+        return sciformats.open(filename_or_obj, storage_options=storage_options)
 
 
-def _paths(group: Any, path: str = "/") -> Iterable[str]:
-    yield path
+def _paths(top: Any) -> Iterator[str]:
+    """Return the paths of a group and of all groups below, each of which is found once, whatever links lead to it."""
+    seen, waiting = {top}, [(top, "/")]
+    while waiting:
+        group, path = waiting.pop()
+        yield path
+        below = []
+        for name, member in _groups(group):
+            if member not in seen:
+                seen.add(member)
+                below.append((member, f"{path.rstrip('/')}/{name}"))
+        waiting.extend(reversed(below))
+
+
+def _groups(group: Any) -> Iterator[tuple[str, Any]]:
+    """Return the groups in a group with their names. Soft and external links are not followed."""
     if isinstance(group, h5.Group):
         for name in group:
             if isinstance(group.get(name, getlink=True), h5.HardLink):
                 member = group[name]
                 if isinstance(member, h5.Group):
-                    yield from _paths(member, f"{path.rstrip('/')}/{_names.inner(name)}")
+                    yield _names.inner(name), member
     elif isinstance(group, sciformats.Group):
         for name, member in group._listing():
             if isinstance(member, sciformats.Group):
-                yield from _paths(member, f"{path.rstrip('/')}/{name}")
+                yield name, member
 
 
 class SciformatsBackendEntrypoint(BackendEntrypoint):
@@ -491,24 +517,28 @@ class SciformatsBackendEntrypoint(BackendEntrypoint):
         group: str | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> dict[str, Dataset]:
-        """Return all groups of a file by their paths. The file is opened once, and closed with the last of them."""
+        """Return all groups of a file by their paths, each once. The file is opened once, and closed with the last of them."""
         file = _Shared(_open(filename_or_obj, storage_options))
         top = (group or "/").strip("/")
-        start = file.file[top] if top else file.file
-        return {
-            path: _dataset(
-                file,
-                f"{top}/{path.strip('/')}".strip("/") or "/",
-                mask_and_scale=mask_and_scale,
-                decode_times=decode_times,
-                concat_characters=concat_characters,
-                decode_coords=decode_coords,
-                drop_variables=drop_variables,
-                use_cftime=use_cftime,
-                decode_timedelta=decode_timedelta,
-            )
-            for path in _paths(start)
-        }
+        try:
+            start = file.file[top] if top else file.file
+            return {
+                path: _dataset(
+                    file,
+                    f"{top}/{path.strip('/')}".strip("/") or "/",
+                    mask_and_scale=mask_and_scale,
+                    decode_times=decode_times,
+                    concat_characters=concat_characters,
+                    decode_coords=decode_coords,
+                    drop_variables=drop_variables,
+                    use_cftime=use_cftime,
+                    decode_timedelta=decode_timedelta,
+                )
+                for path in _paths(start)
+            }
+        except BaseException:
+            file.file.close()
+            raise
 
     def open_datatree(self, filename_or_obj: Any, **options: Any) -> DataTree:
         """Return all groups of a file as a tree."""
@@ -521,6 +551,8 @@ def _dataset(file: _Shared, group: str, **decoders: Any) -> Dataset:
     root = opened.root if isinstance(opened, sciformats.File) else opened
     try:
         where = opened[group] if group.strip("/") else root
+        if isinstance(where, h5.Dataset):
+            raise ValueError(f"{group!r} is a dataset, and not a group")
     except BaseException:
         opened.close()
         raise
