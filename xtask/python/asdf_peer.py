@@ -107,10 +107,6 @@ SCALARS = {
 }
 
 
-def tree_of(keys):
-    return {key: SCALARS[key] for key in keys}
-
-
 def compress(af, label):
     return {} if label == "none" else {"all_array_compression": label}
 

@@ -8,7 +8,8 @@ use sciformats_conventions::decoding::Decoding;
 use sciformats_conventions::sciformats::{ElementType, Result};
 use sciformats_conventions::{Column, StoredValue, TableIndex, Undecoded};
 
-use crate::predicate::{Comparison, Predicate, Scalar, moment, nearest, order_of_mixed};
+use crate::dates::moment;
+use crate::predicate::{Comparison, Predicate, Scalar, nearest, order_of_mixed};
 
 /// What the stored values of a column stand for, where their order is that of the values.
 #[derive(Clone, Copy, Debug)]

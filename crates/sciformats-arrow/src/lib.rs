@@ -6,6 +6,7 @@ mod ahead;
 mod batches;
 mod build;
 mod csv;
+mod dates;
 mod decode;
 mod grid;
 mod guarded;

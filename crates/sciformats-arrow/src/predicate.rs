@@ -269,7 +269,7 @@ impl Predicate {
     fn moment(&self, array: &dyn Array) -> Result<i128> {
         match &self.value {
             Scalar::Moment(moment) => Ok(*moment),
-            Scalar::Text(text) => moment(text).ok_or_else(|| self.wrong(array)),
+            Scalar::Text(text) => crate::dates::moment(text).ok_or_else(|| self.wrong(array)),
             _ => Err(self.wrong(array)),
         }
     }
@@ -376,16 +376,6 @@ fn truths(array: &BooleanArray) -> BooleanBuffer {
     }
 }
 
-/// Returns the date in a text as nanoseconds since the start of 1970; `None` if it is not a date.
-pub(crate) fn moment(text: &str) -> Option<i128> {
-    use sciformats_conventions::time::{Calendar, TimeUnits};
-    if !text.starts_with(|first: char| first.is_ascii_digit() || first == '-') || !text.contains('-') {
-        return None;
-    }
-    let units = TimeUnits::parse(&format!("nanoseconds since {text}"), Calendar::ProlepticGregorian)?;
-    Some(units.line().1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -428,13 +418,5 @@ mod tests {
         assert!(mask(Comparison::Less, "none", true).unwrap_err().contains("is not among the categories"));
         let twice = Predicate::new("level", Comparison::Less, Scalar::from("low"));
         assert!(twice.mask(&of(vec!["low", "low", "high"]), true).is_err());
-    }
-
-    #[test]
-    fn dates_are_dates() {
-        assert_eq!(moment("1970-01-02"), Some(86_400_000_000_000));
-        assert_eq!(moment("1970-01-01T00:00:00.5"), Some(500_000_000));
-        assert_eq!(moment("tomorrow"), None);
-        assert_eq!(moment("17"), None);
     }
 }

@@ -3,8 +3,10 @@
 use std::fmt::Write;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{self, ArrowDictionaryKeyType, ArrowPrimitiveType, ArrowTemporalType, DecimalType};
-use arrow_array::{Array, OffsetSizeTrait};
+use arrow_array::types::{
+    self, ArrowDictionaryKeyType, ArrowPrimitiveType, ArrowTemporalType, DecimalType, RunEndIndexType,
+};
+use arrow_array::{Array, OffsetSizeTrait, RunArray};
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use sciformats_conventions::sciformats::model::write_text;
 use sciformats_conventions::time::{Calendar, DateTime};
@@ -30,8 +32,7 @@ pub enum Style {
 /// assert_eq!(out, "7null");
 /// ```
 pub fn write_cell(out: &mut String, style: Style, array: &dyn Array, row: usize) -> bool {
-    // An array of nothing but missing values has no marks of them.
-    if row >= array.len() || array.is_null(row) || *array.data_type() == DataType::Null {
+    if row >= array.len() || array.is_null(row) {
         return missing(out, style);
     }
     macro_rules! number {
@@ -41,6 +42,8 @@ pub fn write_cell(out: &mut String, style: Style, array: &dyn Array, row: usize)
         }};
     }
     match array.data_type() {
+        // An array of nothing but missing values has no marks of them.
+        DataType::Null => missing(out, style),
         DataType::Int8 => number!(types::Int8Type),
         DataType::Int16 => number!(types::Int16Type),
         DataType::Int32 => number!(types::Int32Type),
@@ -96,9 +99,7 @@ pub fn write_cell(out: &mut String, style: Style, array: &dyn Array, row: usize)
                 TimeUnit::Microsecond => array.as_primitive::<types::DurationMicrosecondType>().value(row),
                 TimeUnit::Nanosecond => array.as_primitive::<types::DurationNanosecondType>().value(row),
             };
-            // A span is a number of seconds.
-            let seconds = count as f64 * (crate::decode::length(*unit) as f64 / 1e9);
-            float(out, style, seconds)
+            seconds(out, i128::from(count) * crate::decode::length(*unit))
         }
         DataType::Dictionary(key, _) => match **key {
             DataType::Int8 => name::<types::Int8Type>(out, style, array, row),
@@ -148,8 +149,33 @@ pub fn write_cell(out: &mut String, style: Style, array: &dyn Array, row: usize)
         }
         // A list of records with a key and a value.
         DataType::Map(..) => list(out, style, &array.as_map().value(row)),
-        other => text(out, style, &format!("({other})")),
+        DataType::ListView(_) => list(out, style, array.as_list_view::<i32>().value(row).as_ref()),
+        DataType::LargeListView(_) => list(out, style, array.as_list_view::<i64>().value(row).as_ref()),
+        DataType::Union(..) => write_cell(out, style, array.as_union().value(row).as_ref(), 0),
+        DataType::RunEndEncoded(ends, _) => match ends.data_type() {
+            DataType::Int16 => run::<types::Int16Type>(out, style, array, row),
+            DataType::Int32 => run::<types::Int32Type>(out, style, array, row),
+            _ => run::<types::Int64Type>(out, style, array, row),
+        },
     }
+}
+
+/// A value that is stored once for several rows.
+fn run<K: RunEndIndexType>(out: &mut String, style: Style, array: &dyn Array, row: usize) -> bool {
+    match array.as_any().downcast_ref::<RunArray<K>>() {
+        Some(runs) => write_cell(out, style, runs.values().as_ref(), runs.get_physical_index(row)),
+        None => missing(out, style),
+    }
+}
+
+/// A span as a number of seconds, with all its digits.
+fn seconds(out: &mut String, nanoseconds: i128) -> bool {
+    let (sign, size) = (if nanoseconds < 0 { "-" } else { "" }, nanoseconds.unsigned_abs());
+    let digits = format!("{:09}", size % 1_000_000_000);
+    let fraction = digits.trim_end_matches('0');
+    let fraction = if fraction.is_empty() { "0" } else { fraction };
+    let _ = write!(out, "{sign}{}.{fraction}", size / 1_000_000_000);
+    true
 }
 
 /// A decimal number with all its digits.
@@ -163,9 +189,11 @@ fn time<K: ArrowTemporalType>(out: &mut String, style: Style, array: &dyn Array,
 where
     i64: From<K::Native>,
 {
-    match array.as_primitive::<K>().value_as_time(row) {
+    let times = array.as_primitive::<K>();
+    match times.value_as_time(row) {
         Some(time) => text(out, style, &time.to_string()),
-        None => missing(out, style),
+        // No day has it, so only the number can be shown.
+        None => text(out, style, &i64::from(times.value(row)).to_string()),
     }
 }
 
@@ -211,7 +239,7 @@ fn bytes(out: &mut String, style: Style, bytes: &[u8]) -> bool {
 
 fn moment(out: &mut String, style: Style, nanoseconds: i128, zoned: bool) -> bool {
     let Some(moment) = DateTime::at(Calendar::ProlepticGregorian, nanoseconds) else {
-        return missing(out, style);
+        return text(out, style, &format!("{nanoseconds} nanoseconds since 1970-01-01"));
     };
     let quote = if style == Style::Json { "\"" } else { "" };
     let _ = write!(out, "{quote}{moment}{}{quote}", if zoned { "Z" } else { "" });
@@ -241,4 +269,57 @@ fn list(out: &mut String, _style: Style, values: &dyn Array) -> bool {
     }
     out.push(']');
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{
+        ArrayRef, DurationNanosecondArray, DurationSecondArray, Int32Array, LargeStringArray, RecordBatch,
+        RecordBatchIterator, Time32SecondArray, TimestampSecondArray,
+    };
+
+    use super::*;
+
+    fn cells(array: &dyn Array, style: Style) -> Vec<String> {
+        let cell = |row| {
+            let mut out = String::new();
+            write_cell(&mut out, style, array, row);
+            out
+        };
+        (0..array.len()).map(cell).collect()
+    }
+
+    #[test]
+    fn spans_have_all_their_digits() {
+        let spans =
+            DurationNanosecondArray::from(vec![i64::MIN, -1, 0, 1_500_000_000, 9_007_199_254_740_993]);
+        let expected = ["-9223372036.854775808", "-0.000000001", "0.0", "1.5", "9007199.254740993"];
+        assert_eq!(cells(&spans, Style::Plain), expected);
+        assert_eq!(cells(&DurationSecondArray::from(vec![i64::MAX]), Style::Json), ["9223372036854775807.0"]);
+    }
+
+    #[test]
+    fn values_beyond_days_and_years_are_shown() {
+        let far = TimestampSecondArray::from(vec![i64::MAX]);
+        assert_eq!(cells(&far, Style::Plain), ["9223372036854775807000000000 nanoseconds since 1970-01-01"]);
+        assert_eq!(
+            cells(&Time32SecondArray::from(vec![43_200, 90_000]), Style::Json),
+            ["\"12:00:00\"", "\"90000\""]
+        );
+    }
+
+    #[test]
+    fn values_of_runs_are_those_of_their_rows() {
+        let texts = LargeStringArray::from(vec![Some("a,b"), None]);
+        let runs = RunArray::<types::Int32Type>::try_new(&Int32Array::from(vec![2, 3]), &texts).unwrap();
+        assert_eq!(cells(&runs, Style::Json), ["\"a,b\"", "\"a,b\"", "null"]);
+        assert_eq!(cells(&runs.slice(1, 2), Style::Json), ["\"a,b\"", "null"]);
+        let batch = RecordBatch::try_from_iter([("x", Arc::new(runs) as ArrayRef)]).unwrap();
+        let mut out = Vec::new();
+        let schema = batch.schema();
+        crate::write_csv(RecordBatchIterator::new([Ok(batch)], schema), &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "x\r\n\"a,b\"\r\n\"a,b\"\r\n\r\n");
+    }
 }

@@ -400,6 +400,36 @@ fn dates_times_and_spans_come_back_from_every_form() {
 
 #[cfg(all(feature = "parquet", feature = "ipc"))]
 #[test]
+fn frames_keep_missing_names_and_the_types_of_no_rows() {
+    use sciformats_arrow::arrow_array::types::Int64Type;
+    use sciformats_arrow::arrow_array::{ArrayRef, Int64Array, StringArray};
+    let folder = Folder::new("frames");
+    let write = |columns: Vec<(&'static str, ArrayRef)>| {
+        let table = open_file(&stored(&folder, columns), None, &opener()).unwrap();
+        let path = folder.path().join("out.h5ad");
+        let options = WriteOptions::default().with_form(Form::AnnData).with_overwrite(true);
+        write_hdf5(table.as_ref(), &path, &options).unwrap();
+        open_file(&path, Some("/obs"), &opener()).unwrap()
+    };
+    let names: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![5, 7]));
+    let again = write(vec![("index", names), ("n", numbers)]);
+    let options = Options::default().with_columns(["index", "n"]);
+    let batch = again.scan(&options).unwrap().next().unwrap().unwrap();
+    assert!(batch.column(0).is_valid(0) && batch.column(0).is_null(1));
+    assert_eq!(batch.column(1).as_primitive::<Int64Type>().values(), &[5, 7]);
+    let csv = folder.path().join("none.csv");
+    std::fs::write(&csv, "name,n\n").unwrap();
+    let table = open_file(&csv, None, &opener()).unwrap();
+    let path = folder.path().join("none.h5ad");
+    write_hdf5(table.as_ref(), &path, &WriteOptions::default().with_form(Form::AnnData)).unwrap();
+    let again = open_file(&path, Some("/obs"), &opener()).unwrap();
+    let schema = again.schema();
+    assert_eq!(schema.field_with_name("name").unwrap().data_type(), table.schema().field(0).data_type());
+}
+
+#[cfg(all(feature = "parquet", feature = "ipc"))]
+#[test]
 fn values_that_a_form_would_change_are_refused() {
     use arrow_buffer::OffsetBuffer;
     use sciformats_arrow::arrow_array::types::{Int8Type, Int64Type};
@@ -453,6 +483,33 @@ fn values_that_a_form_would_change_are_refused() {
 }
 
 #[cfg(all(feature = "parquet", feature = "ipc"))]
+#[test]
+fn texts_that_grow_are_not_cut() {
+    use sciformats_arrow::arrow_array::{RecordBatchIterator, StringArray};
+    use sciformats_arrow::arrow_schema::{DataType, Field, Schema, SchemaRef};
+    use sciformats_arrow::{Reader, Scan};
+    /// A table whose text is longer when it is read again.
+    struct Growing(AtomicU64);
+    impl Scan for Growing {
+        fn schema(&self) -> SchemaRef {
+            Arc::new(Schema::new(vec![Field::new("s", DataType::Utf8, true)]))
+        }
+
+        fn scan(&self, _: &Options) -> Result<Reader> {
+            let text = if self.0.fetch_add(1, Ordering::Relaxed) == 0 { "a" } else { "abc" };
+            let texts = Arc::new(StringArray::from(vec![text]));
+            let batch = RecordBatch::try_new(self.schema(), vec![texts]).unwrap();
+            Ok(Box::new(RecordBatchIterator::new([Ok(batch)], self.schema())))
+        }
+    }
+    let folder = Folder::new("growing");
+    let options = WriteOptions::default().with_form(Form::PyTables);
+    let path = folder.path().join("out.h5");
+    let error = write_hdf5(&Growing(AtomicU64::new(0)), &path, &options).unwrap_err().to_string();
+    assert!(error.contains("a text of more than 1 bytes of the column s"), "{error}");
+    assert!(!path.exists());
+}
+
 #[test]
 fn names_that_pytables_cannot_open_are_refused() {
     use sciformats_arrow::arrow_array::{ArrayRef, Int64Array};

@@ -181,7 +181,9 @@ fn text(head: &[u8]) -> Option<Foreign> {
         return told("CDL, the text of a netCDF file", "`ncgen -4 -o new.nc FILE` creates the file");
     }
     let printed = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x20..=0x7e | 0x80..);
-    let words = head.iter().all(printed) && std::str::from_utf8(head.get(..head.len().min(256))?).is_ok();
+    // The last character may be cut.
+    let whole = |begin: &[u8]| std::str::from_utf8(begin).map_or_else(|e| e.error_len().is_none(), |_| true);
+    let words = head.iter().all(printed) && whole(head.get(..head.len().min(256))?);
     if words { told("text", "it is in none of the supported formats") } else { None }
 }
 
@@ -232,6 +234,15 @@ mod tests {
             head.extend(bytes);
             assert_eq!(what(&head), expected);
         }
+    }
+
+    #[test]
+    fn characters_are_cut_where_the_examined_bytes_end() {
+        for before in 253..257 {
+            let text = format!("{}\u{1F30D} and so on", "a".repeat(before));
+            assert_eq!(what(text.as_bytes()), "text", "{before}");
+        }
+        assert_eq!(what(b"text in Latin-1: \xe9t\xe9"), "?");
     }
 
     #[test]

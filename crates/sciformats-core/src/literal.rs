@@ -210,11 +210,14 @@ fn take_quote(quote: u8) -> impl Fn(&[u8]) -> Parsed<'_, ()> {
     }
 }
 
-/// Parses what follows a backslash that means itself. A quote after it does not end the text.
+/// Parses what follows a backslash that means itself. A quote after it does not end the text, and a second backslash has nothing to
+/// do with what comes after both.
 fn raw_escape(i: &[u8], quote: u8) -> Parsed<'_, String> {
-    match i.strip_prefix(&[quote]) {
-        Some(rest) => Ok((rest, format!("\\{}", char::from(quote)))),
-        None => Ok((i, "\\".to_owned())),
+    match i.split_first() {
+        Some((&found, rest)) if found == quote || found == b'\\' => {
+            Ok((rest, format!("\\{}", char::from(found))))
+        }
+        _ => Ok((i, "\\".to_owned())),
     }
 }
 
@@ -318,6 +321,8 @@ mod tests {
             ("# first\n[1, # second\n 2] # third", list(vec![number(1), number(2)])),
             ("('a' \"b\"\n u'c')", text("abc")),
             (r"r'a\n\''", text(r"a\n\'")),
+            (r"r'a\\'", text(r"a\\")),
+            (r#"[r"\\\"\\", 'b']"#, list(vec![text(r#"\\\"\\"#), text("b")])),
             (r"'\q\101\a'", text("\\qA\x07")),
             ("'''a'''", text("a")),
             (r#""a\'b\\""#, text(r"a'b\")),

@@ -75,7 +75,7 @@ macro_rules! floats {
                     }
                     Rounding::Groom => {
                         // One bit more than the digits have keeps their precision in spite of the alternation.
-                        let keep = (f64::from(number) * PER_DIGIT).ceil() as u32 + 1;
+                        let keep = ((f64::from(number) * PER_DIGIT).ceil() as u32).saturating_add(1); // a bound
                         let mask: $bits = (1 << EXPLICIT.saturating_sub(keep)) - 1; // a bound: nothing is dropped
                         replaced(input, |i, element| {
                             let bits = <$bits>::from_le_bytes(element);
@@ -237,6 +237,16 @@ mod tests {
                     let error = (f64::from(*number) - f64::from(found)).abs();
                     assert!(error <= unit * 0.5001, "{}: {number} became {found}", filter.name());
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn more_digits_than_there_are_change_nothing() {
+        let numbers = [1.234_567_9f32, -9.876_543e20, 3e-40];
+        for filter in [Rounding::Groom, Rounding::Granular, Rounding::Round] {
+            for digits in [1_292_913_987, u32::MAX] {
+                assert_eq!(through(&filter, &[digits, 4, 0, 0, 0], &numbers), numbers, "{}", filter.name());
             }
         }
     }

@@ -14,9 +14,9 @@ use crate::spec::marker::Marker;
 use nom::bytes::complete::take;
 use nom::combinator::map_res;
 use nom::number::complete::u8;
-use sciformats_core::Result;
 use sciformats_core::arith::{add, fit};
 use sciformats_core::fault::{FaultKind, Parsed, checked, field};
+use sciformats_core::{Error, Result};
 
 use super::metalayers::{self, Layer, Place};
 use super::msgpack::{marker, put_marker, put_uint32, uint32};
@@ -51,6 +51,20 @@ impl Trailer {
         let (i, layers) = metalayers::parse(whole, 2)?;
         let (i, (_, fingerprint)) = Self::parse_tail(i)?;
         Ok((i, Self { layers, fingerprint }))
+    }
+
+    /// Returns the names of the metalayers, in the order in which they are stored.
+    pub(crate) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.layers.iter().map(|layer| layer.name.as_str())
+    }
+
+    /// Returns a metalayer.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub(crate) fn layer(&self, name: &str) -> Result<&Layer> {
+        let found = self.layers.iter().find(|layer| layer.name == name);
+        found.ok_or_else(|| Error::not_found("vlmetalayer", name))
     }
 
     /// Parses the tail: the length of the trailer, and the fingerprint.

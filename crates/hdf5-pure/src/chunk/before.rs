@@ -1,7 +1,6 @@
 //! The chunks of a dataset that is being edited, as the file leads to them. They are looked up when they are needed.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 use sciformats_core::{Result, bound};
 
@@ -82,20 +81,10 @@ impl Before {
 
     /// Returns the chunks of the file in a box.
     pub(crate) fn within(&self, bounds: &Bounds) -> Result<Vec<(Box<[u64]>, Stored)>> {
-        let mut found = Ok(Vec::new());
-        self.index().visit(bounds, &mut |chunk| match (chunk, &mut found) {
-            (Ok(chunk), Ok(all)) => {
-                let stored = self.stored(&chunk);
-                all.push((chunk.scaled.into(), stored));
-                ControlFlow::Continue(())
-            }
-            (Err(error), _) => {
-                found = Err(error);
-                ControlFlow::Break(())
-            }
-            (Ok(_), Err(_)) => ControlFlow::Break(()),
-        });
-        found
+        self.index().collect(bounds, |chunk| {
+            let stored = self.stored(&chunk);
+            (chunk.scaled.into(), stored)
+        })
     }
 
     /// Returns all chunks of the file.

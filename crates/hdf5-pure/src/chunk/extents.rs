@@ -1,7 +1,5 @@
 //! The extents of elements and of chunk indexes.
 
-use std::ops::ControlFlow;
-
 use sciformats_core::fault::{FaultKind, locate};
 use sciformats_core::{Result, bound};
 
@@ -148,17 +146,5 @@ impl Extents<'_> {
 pub(crate) fn stored(index: &Index<'_>) -> Result<Vec<StoredChunk>> {
     let last: Vec<u64> = index.counts().iter().map(|n| bound::left(*n, 1)).collect();
     let bounds = Bounds { first: vec![0; last.len()], last };
-    let mut chunks = Vec::new();
-    let mut failed = None;
-    index.visit(&bounds, &mut |chunk| match chunk {
-        Ok(chunk) => {
-            chunks.push(chunk);
-            ControlFlow::Continue(())
-        }
-        Err(error) => {
-            failed = Some(error);
-            ControlFlow::Break(())
-        }
-    });
-    failed.map_or(Ok(chunks), Err)
+    index.collect(&bounds, |chunk| chunk)
 }

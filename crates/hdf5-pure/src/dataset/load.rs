@@ -1,7 +1,6 @@
 //! Loads datasets of a file into the form that writing uses.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result};
@@ -104,19 +103,7 @@ pub(crate) fn chunks(context: &Context, content: &Content, bounds: &Bounds) -> R
     };
     let filtered = !storage.pipeline.filters.is_empty();
     let index = Index { context, layout, dimensions, maximum, filtered };
-    let mut found = Ok(Vec::new());
-    index.visit(bounds, &mut |chunk| match (chunk, &mut found) {
-        (Ok(chunk), Ok(all)) => {
-            all.push(chunk);
-            ControlFlow::Continue(())
-        }
-        (Err(error), _) => {
-            found = Err(error);
-            ControlFlow::Break(())
-        }
-        (Ok(_), Err(_)) => ControlFlow::Break(()),
-    });
-    found
+    index.collect(bounds, |chunk| chunk)
 }
 
 /// Returns a chunk that the file leads to.

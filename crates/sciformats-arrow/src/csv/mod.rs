@@ -1,5 +1,6 @@
 //! Tables as comma-separated values.
 
+mod kind;
 mod read;
 
 use std::io::Write;
@@ -61,6 +62,7 @@ pub fn write_csv(table: impl RecordBatchReader, out: &mut impl Write) -> Result<
 fn is_nested(kind: &DataType) -> bool {
     match kind {
         DataType::Dictionary(_, values) => is_nested(values),
+        DataType::RunEndEncoded(_, values) => is_nested(values.data_type()),
         _ => kind.is_nested(),
     }
 }
@@ -94,7 +96,11 @@ fn lines(batch: &RecordBatch, out: &mut impl Write) -> std::io::Result<()> {
 fn is_text(array: &dyn Array) -> bool {
     matches!(
         array.data_type(),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..)
+        DataType::Utf8
+            | DataType::LargeUtf8
+            | DataType::Utf8View
+            | DataType::Dictionary(..)
+            | DataType::RunEndEncoded(..)
     )
 }
 

@@ -3,21 +3,22 @@
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, RecordBatch, RecordBatchOptions,
-    RecordBatchReader, TimestampMicrosecondArray,
-};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow_array::{Array, RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use sciformats_conventions::sciformats::{Error, Result};
 use sciformats_core::{Fault, FaultKind};
 
+use super::kind::{Cell, Kind, Kinds};
 use crate::batches::BATCH;
 
 /// A file of comma-separated values as a stream of record batches.
 ///
-/// The file is read twice: once for the types, and once for the values. A column in which all values are integers has
-/// integers, and so on for floating-point numbers, truth values (`true` and `false` in any case), dates in ISO 8601,
-/// and texts. Empty values are missing, but quoted ones are empty texts. Lines end with a line feed, a carriage return, or
+/// The file is read twice: once for the types, and once for the values. A column has the first type that has all of its
+/// values as they are: truth values (`true` and `false` in any case), integers of 64 bits with or without a sign,
+/// floating-point numbers, dates in ISO 8601 of microseconds or nanoseconds, and texts. So a column with 0.5 and an
+/// integer that is no double has texts, and so has one of numbers beyond all doubles. Decimal fractions become the
+/// nearest double, and zeros before a number are dropped. Dates are in UTC if all texts tell their distance from it, and
+/// texts if only some do. Empty values are missing, but quoted ones are empty texts. Lines end with a line feed, a carriage return, or
 /// both. A quote inside of a value that does not begin with one is a character like others.
 ///
 /// ```
@@ -39,21 +40,6 @@ pub struct Csv<R> {
     schema: SchemaRef,
     over: bool,
 }
-
-/// The type of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Nothing but missing values.
-    Unknown,
-    Truth,
-    Int,
-    Float,
-    Moment,
-    Text,
-}
-
-/// A value, or a missing one.
-type Cell = Option<String>;
 
 /// The mark with which some programs begin texts in UTF-8.
 const MARK: &[u8] = "\u{feff}".as_bytes();
@@ -158,59 +144,20 @@ impl<R: Read> Lines<R> {
     }
 }
 
+/// Returns whether a record has a value for each column; an empty line is none.
+fn is_row(record: &[Cell], columns: usize, start: u64) -> Result<bool> {
+    if record.len() == columns {
+        return Ok(true);
+    }
+    if record == [None] {
+        return Ok(false);
+    }
+    let (expected, found) = (columns as u64, record.len() as u64);
+    Err(fault(FaultKind::Mismatch { expected, found }, start))
+}
+
 fn fault(kind: FaultKind, offset: u64) -> Error {
     Fault { field: Some("line"), kind }.at("comma-separated values", offset)
-}
-
-impl Kind {
-    fn of(cell: &str) -> Self {
-        if cell.parse::<i64>().is_ok() {
-            Self::Int
-        } else if cell.parse::<f64>().is_ok() {
-            Self::Float
-        } else if truth(cell).is_some() {
-            Self::Truth
-        } else if moment(cell).is_some() {
-            Self::Moment
-        } else {
-            Self::Text
-        }
-    }
-
-    /// Returns a type that has the values of both.
-    fn with(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Unknown, other) | (other, Self::Unknown) => other,
-            (one, other) if one == other => one,
-            (Self::Int, Self::Float) | (Self::Float, Self::Int) => Self::Float,
-            _ => Self::Text,
-        }
-    }
-
-    fn data_type(self) -> DataType {
-        match self {
-            Self::Truth => DataType::Boolean,
-            Self::Int => DataType::Int64,
-            Self::Float => DataType::Float64,
-            Self::Moment => DataType::Timestamp(TimeUnit::Microsecond, None),
-            Self::Text | Self::Unknown => DataType::LargeUtf8,
-        }
-    }
-}
-
-fn truth(cell: &str) -> Option<bool> {
-    if cell.eq_ignore_ascii_case("true") {
-        return Some(true);
-    }
-    cell.eq_ignore_ascii_case("false").then_some(false)
-}
-
-/// Returns a date as microseconds since the start of 1970.
-fn moment(cell: &str) -> Option<i64> {
-    let digits = cell.get(..4).is_some_and(|year| year.bytes().all(|byte| byte.is_ascii_digit()));
-    let nanoseconds =
-        crate::predicate::moment(cell).filter(|_| digits && cell.as_bytes().get(4) == Some(&b'-'))?;
-    i64::try_from(nanoseconds.div_euclid(1_000)).ok()
 }
 
 impl<R: Read + Seek> Csv<R> {
@@ -226,25 +173,22 @@ impl<R: Read + Seek> Csv<R> {
         }
         let names = lines.record()?.unwrap_or_default();
         let (begin, returned) = (lines.offset, lines.returned);
-        let mut kinds = vec![Kind::Unknown; names.len()];
+        let mut kinds = vec![Kinds::ANY; names.len()];
         loop {
             let start = lines.offset;
             let Some(record) = lines.record()? else { break };
-            if record.len() != kinds.len() {
-                if record == [None] {
-                    continue;
-                }
-                let (expected, found) = (kinds.len() as u64, record.len() as u64);
-                return Err(fault(FaultKind::Mismatch { expected, found }, start));
+            if !is_row(&record, kinds.len(), start)? {
+                continue;
             }
-            for (kind, cell) in kinds.iter_mut().zip(&record) {
-                if let (Some(cell), true) = (cell, *kind != Kind::Text) {
-                    *kind = kind.with(Kind::of(cell));
+            for (kinds, cell) in kinds.iter_mut().zip(&record) {
+                if let Some(cell) = cell {
+                    kinds.add(cell);
                 }
             }
         }
         lines.from.seek(SeekFrom::Start(begin)).map_err(|error| Error::io("seek", error))?;
         (lines.offset, lines.returned) = (begin, returned);
+        let kinds: Vec<Kind> = kinds.into_iter().map(Kinds::best).collect();
         let fields = names.into_iter().zip(&kinds).enumerate().map(|(at, (name, kind))| {
             let name = name.unwrap_or_else(|| format!("column_{}", at + 1));
             Field::new(name, kind.data_type(), true)
@@ -255,10 +199,11 @@ impl<R: Read + Seek> Csv<R> {
 
     fn batch(&mut self) -> Result<Option<RecordBatch>> {
         let mut columns: Vec<Vec<Cell>> = self.kinds.iter().map(|_| Vec::new()).collect();
-        let mut rows = 0;
+        let (mut rows, begin) = (0, self.lines.offset);
         while (rows as u64) < BATCH {
+            let start = self.lines.offset;
             let Some(record) = self.lines.record()? else { break };
-            if record.len() != columns.len() {
+            if !is_row(&record, columns.len(), start)? {
                 continue;
             }
             for (column, cell) in columns.iter_mut().zip(record) {
@@ -269,21 +214,19 @@ impl<R: Read + Seek> Csv<R> {
         if rows == 0 {
             return Ok(None);
         }
-        let arrays = self.kinds.iter().zip(columns).map(|(kind, cells)| array(*kind, cells)).collect();
+        let mut arrays = Vec::with_capacity(columns.len());
+        for (kind, cells) in self.kinds.iter().zip(columns) {
+            let missing = cells.iter().filter(|cell| cell.is_none()).count();
+            let array = kind.array(cells);
+            // The types are those of all values that were there before.
+            if array.null_count() != missing {
+                return Err(fault(FaultKind::Rule("changed while it was read"), begin));
+            }
+            arrays.push(array);
+        }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options);
         batch.map(Some).map_err(|error| crate::decode::internal(&error))
-    }
-}
-
-fn array(kind: Kind, cells: Vec<Cell>) -> ArrayRef {
-    let parsed = cells.iter().map(Option::as_deref);
-    match kind {
-        Kind::Truth => Arc::new(parsed.map(|cell| truth(cell?)).collect::<BooleanArray>()),
-        Kind::Int => Arc::new(parsed.map(|cell| cell?.parse().ok()).collect::<Int64Array>()),
-        Kind::Float => Arc::new(parsed.map(|cell| cell?.parse().ok()).collect::<Float64Array>()),
-        Kind::Moment => Arc::new(parsed.map(|cell| moment(cell?)).collect::<TimestampMicrosecondArray>()),
-        Kind::Text | Kind::Unknown => Arc::new(cells.into_iter().collect::<LargeStringArray>()),
     }
 }
 
@@ -310,6 +253,10 @@ impl<R: Read + Seek> RecordBatchReader for Csv<R> {
 mod tests {
     use std::io::Cursor;
 
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, TimestampNanosecondType, UInt64Type};
+    use arrow_schema::{DataType, TimeUnit};
+
     use super::*;
 
     fn kinds(text: &str) -> Vec<DataType> {
@@ -334,6 +281,27 @@ mod tests {
         );
         assert_eq!(kinds("a,b\n"), [DataType::LargeUtf8, DataType::LargeUtf8]);
         assert_eq!(kinds(""), [DataType::Null; 0]);
+    }
+
+    #[test]
+    fn values_are_those_of_the_text() {
+        let text =
+            "a,b,c,d\n18446744073709551615,0.5,1969-12-31T23:59:59.999999999,9007199254740993\n,,,0.5\n";
+        let batch = Csv::new(Cursor::new(text)).unwrap().next().unwrap().unwrap();
+        assert_eq!(batch.column(0).as_primitive::<UInt64Type>().value(0), u64::MAX);
+        assert_eq!(batch.column(1).as_primitive::<Float64Type>().value(0), 0.5);
+        assert_eq!(batch.column(2).as_primitive::<TimestampNanosecondType>().value(0), -1);
+        assert_eq!(batch.column(3).as_string::<i64>().value(0), "9007199254740993");
+        assert!(batch.columns().iter().take(3).all(|column| column.is_null(1)));
+        let zoned = "t\n2001-07-01T06:00:00+02:00\n";
+        let schema = Csv::new(Cursor::new(zoned)).unwrap().schema();
+        assert_eq!(
+            *schema.field(0).data_type(),
+            DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
+        );
+        let mut out = Vec::new();
+        crate::write_csv(Csv::new(Cursor::new(zoned)).unwrap(), &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "t\r\n2001-07-01T04:00:00Z\r\n");
     }
 
     /// All values, with `-` for a missing one.
@@ -372,6 +340,35 @@ mod tests {
         );
         let csv = Csv::new(Cursor::new("\u{feff}\"a\",b\n1,2\n")).unwrap();
         assert_eq!(csv.schema().field(0).name(), "a");
+    }
+
+    /// A file that another program replaces after it was read once.
+    #[derive(Debug)]
+    struct Replaced(Cursor<&'static str>, &'static str);
+
+    impl Read for Replaced {
+        fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+            self.0.read(to)
+        }
+    }
+
+    impl Seek for Replaced {
+        fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+            self.0 = Cursor::new(self.1);
+            self.0.seek(to)
+        }
+    }
+
+    #[test]
+    fn values_that_came_later_are_not_left_out() {
+        let rows = |later| {
+            let csv = Csv::new(Replaced(Cursor::new("a,b\n1,2\n"), later)).unwrap();
+            csv.map(|batch| batch.map(|batch| batch.num_rows())).collect::<Result<Vec<_>, _>>()
+        };
+        assert_eq!(rows("a,b\n1,2\n3,\n").unwrap(), [2]);
+        for later in ["a,b\n1,2\n3\n", "a,b\n1,2\n3,none\n"] {
+            assert!(rows(later).is_err(), "{later}");
+        }
     }
 
     #[test]

@@ -106,7 +106,7 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
                 }),
                 To::Time => parse!(Time, "a time of day", exact::time),
                 To::Span => parse!(Span, "a span", exact::span),
-                _ => parse!(Moment, "a date", crate::predicate::moment),
+                _ => parse!(Moment, "a date", crate::dates::moment),
             }
         }
         (Vector::Moment(values), To::Float) => Vector::Float(each(values, |moment| Ok(moment as f64 / 1e9))?),

@@ -495,7 +495,7 @@ fn hours(text: &str) -> Option<i128> {
 pub(super) fn time(text: &str) -> Option<i128> {
     let of = match text.split_once([' ', 'T']) {
         Some((date, of)) => {
-            crate::predicate::moment(date)?;
+            crate::dates::moment(date)?;
             of
         }
         None => text,

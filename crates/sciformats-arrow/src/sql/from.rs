@@ -294,7 +294,7 @@ impl From {
                 Scalar::Float(super::exact::float(*value, digits.point))
             }
             Value::Text(value) if text => Scalar::Text(value.as_ref().into()),
-            Value::Text(value) if moment => Scalar::Moment(crate::predicate::moment(value)?),
+            Value::Text(value) if moment => Scalar::Moment(crate::dates::moment(value)?),
             Value::Moment(value) if moment => Scalar::Moment(*value),
             Value::Bool(value) if *kind == DataType::Boolean => Scalar::Bool(*value),
             _ => return None,

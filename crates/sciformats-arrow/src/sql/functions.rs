@@ -291,7 +291,7 @@ fn truncated(values: Vector, unit: &str) -> Result<Vector> {
             let (of, month, _) =
                 day_of(moment).ok_or_else(|| Error::usage("sql", "has a date out of range"))?;
             let first = if year { 1 } else { month };
-            crate::predicate::moment(&format!("{of:04}-{first:02}-01"))
+            crate::dates::moment(&format!("{of:04}-{first:02}-01"))
                 .ok_or_else(|| Error::usage("sql", "has a date out of range"))
         }
     };

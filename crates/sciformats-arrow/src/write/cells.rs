@@ -316,8 +316,12 @@ impl Cell {
             Kind::Padded(size) => {
                 let mut bytes = Vec::with_capacity(array.len().saturating_mul(*size)); // a hint
                 for text in self.without_zeros(texts(array)?)? {
+                    // All texts were measured before, but the file may have changed since.
+                    if text.len() > *size {
+                        return Err(self.changed(&format!("a text of more than {size} bytes")));
+                    }
                     let before = bytes.len();
-                    bytes.extend_from_slice(text.get(..text.len().min(*size)).unwrap_or_default());
+                    bytes.extend_from_slice(&text);
                     bytes.resize(before.saturating_add(*size), 0); // a bound
                 }
                 Values::Fixed(*size, bytes)

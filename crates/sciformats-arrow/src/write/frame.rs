@@ -4,7 +4,7 @@ use std::path::Path;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_schema::{DataType, SchemaRef};
 use sciformats_conventions::sciformats::{Error, Result};
 use sciformats_conventions::write::{AnnData, Frame};
@@ -60,6 +60,11 @@ fn index(table: &dyn Scan, schema: &SchemaRef) -> Result<(Option<usize>, Vec<Str
         return Ok((None, names));
     };
     let array = whole(table, field.name())?;
+    // A row needs a name. If one is missing, the column is one like others.
+    if array.iter().any(|batch| batch.null_count() > 0) {
+        let rows = array.iter().map(Array::len).sum::<usize>();
+        return Ok((None, (0..rows).map(|row| row.to_string()).collect()));
+    }
     for batch in &array {
         for text in texts(batch)? {
             names.push(
@@ -76,6 +81,10 @@ fn whole(table: &dyn Scan, name: &str) -> Result<Vec<ArrayRef>> {
     let mut arrays = Vec::new();
     for batch in table.scan(&Options::default().with_columns([name]))? {
         arrays.extend(batch.map_err(of_arrow)?.columns().first().cloned());
+    }
+    // A table without rows may have no batch, but its columns have types.
+    if let ([], Ok(field)) = (arrays.as_slice(), table.schema().field_with_name(name)) {
+        arrays.push(new_empty_array(field.data_type()));
     }
     Ok(arrays)
 }

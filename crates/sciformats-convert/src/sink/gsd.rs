@@ -41,10 +41,17 @@ pub(super) fn create(path: Option<&Path>, options: &WriteOptions) -> Result<Box<
     let fact = |key: &str| options.fact(key).filter(|text| !text.is_empty());
     let application = fact("application").unwrap_or_else(|| "sciformats".into());
     let schema = fact("schema").unwrap_or_else(|| "none 1.0".into());
-    let (schema, version) = schema.rsplit_once(' ').unwrap_or((&schema, "1.0"));
-    let create = CreateOptions::new(application, schema, parsed(version).unwrap_or(Version::new(1, 0)));
+    let (schema, version) = schema_of(&schema);
+    let create = CreateOptions::new(application, schema, version);
     let scratch = path.map(Scratch::beside).transpose()?;
     Ok(Box::new(Writing { scratch, options: create, places: Vec::new(), chunks: Vec::new() }))
+}
+
+/// Returns the schema that a fact names, and its version. The last word is only a version if it is written as one, and the schema of
+/// a file may have no name.
+fn schema_of(fact: &str) -> (&str, Version) {
+    let (name, last) = fact.rsplit_once(' ').unwrap_or(("", fact));
+    parsed(last).map_or((fact, Version::new(1, 0)), |version| (name, version))
 }
 
 fn parsed(version: &str) -> Option<Version> {
@@ -64,9 +71,10 @@ impl Writing {
         let name = name.map_err(|_| refused(Format::Gsd, "a name that is not UTF-8"))?;
         match self.group(parent)? {
             Group::Root if name == "frames" => Ok(Group::Frames),
-            Group::Frames => match name.parse() {
-                Ok(frame) => Ok(Group::Frame(frame)),
-                Err(_) => Err(refused(Format::Gsd, format!("a frame named {name:?}"))),
+            Group::Frames => match name.parse::<u64>() {
+                // Another way to write the number of a frame would be a second group for the same frame.
+                Ok(frame) if frame.to_string() == name => Ok(Group::Frame(frame)),
+                _ => Err(refused(Format::Gsd, format!("a frame named {name:?}"))),
             },
             Group::Frame(frame) => Ok(Group::Within(*frame, name.into())),
             Group::Within(frame, prefix) => Ok(Group::Within(*frame, format!("{prefix}/{name}"))),
@@ -194,4 +202,23 @@ pub(crate) fn reserve(
 /// Returns whether the file that the elements come from says that they are characters.
 fn is_text(elements: &Elements) -> bool {
     elements.info().facts.iter().any(|(key, value)| *key == "holds" && *value == "text".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_of_a_schema_is_a_version_if_it_looks_like_one() {
+        for (fact, name, version) in [
+            ("hoomd 1.4", "hoomd", (1, 4)),
+            ("my own schema 2.0", "my own schema", (2, 0)),
+            ("my schema", "my schema", (1, 0)),
+            ("points 1.2.3", "points 1.2.3", (1, 0)),
+            ("points", "points", (1, 0)),
+            ("1.0", "", (1, 0)),
+        ] {
+            assert_eq!(schema_of(fact), (name, Version::new(version.0, version.1)), "{fact}");
+        }
+    }
 }

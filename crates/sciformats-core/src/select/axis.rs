@@ -181,9 +181,10 @@ impl IntoAxis for ops::RangeFull {
 /// Selects the same indices; the range must be inside of the dimension.
 impl IntoAxis for Range {
     fn into_axis(self) -> Axis {
-        let span = i128::from(self.count.max(1) - 1) * i128::from(self.step);
         let start = i128::from(self.start);
-        let end = if self.count == 0 { start } else { start + span + 1 };
+        // No dimension is so long that a larger end would be in it.
+        let span = i128::from(self.count.max(1) - 1).saturating_mul(self.step.into()); // a bound
+        let end = if self.count == 0 { start } else { span.saturating_add(start).saturating_add(1) }; // a bound
         Axis::Slice { start: Some(start), end: Some(end), step: self.step.into() }
     }
 }

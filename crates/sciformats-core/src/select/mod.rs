@@ -298,6 +298,10 @@ mod tests {
             "slice takes index 18446744073709551615 of dimension 0, which has length 10"
         );
         assert_eq!(
+            refused(Range::new(u64::MAX, u64::MAX).by(u64::MAX)),
+            format!("slice takes {}..{} of dimension 0, which has length 10", u64::MAX, i128::MAX)
+        );
+        assert_eq!(
             refused(Slab::all(&[3]).unwrap()),
             "slice selects from an array of [3], but this array has the shape [10, 4]"
         );

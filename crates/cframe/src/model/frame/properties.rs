@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sciformats_core::arith::sub;
 use sciformats_core::commit::Generation;
-use sciformats_core::{Error, Result, bound};
+use sciformats_core::{Result, bound};
 
 use super::Frame;
 use crate::model::chunk::{Chunk, Context};
@@ -141,7 +141,7 @@ impl Frame {
 
     /// Returns the names of the metalayers of variable length, in the order in which they are stored.
     pub fn vlmeta_names(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.trailer.layers.iter().map(|layer| layer.name.as_str())
+        self.trailer.names()
     }
 
     /// Returns the decompressed bytes of a metalayer of variable length.
@@ -160,9 +160,7 @@ impl Frame {
     /// # Errors
     /// `NotFound`; those of [`Chunk::decode`].
     pub fn vlmeta(&self, name: &str) -> Result<Vec<u8>> {
-        let layer = self.trailer.layers.iter().find(|layer| layer.name == name);
-        let layer = layer.ok_or_else(|| Error::not_found("vlmetalayer", name))?;
-        decode_layer(layer, &self.context)
+        decode_layer(self.trailer.layer(name)?, &self.context)
     }
 
     /// Returns the number of bytes of the storage, which may continue after the frame.

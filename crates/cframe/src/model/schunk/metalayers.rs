@@ -123,7 +123,7 @@ impl SChunk {
 
     /// Returns the names of the metalayers of variable length, in the order in which they are stored.
     pub fn vlmeta_names(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.trailer.layers.iter().map(|layer| layer.name.as_str())
+        self.trailer.names()
     }
 
     /// Returns the decompressed bytes of a metalayer of variable length.
@@ -141,9 +141,7 @@ impl SChunk {
     /// # Errors
     /// `NotFound`; those of [`Chunk::decode`](crate::Chunk::decode).
     pub fn vlmeta(&self, name: &str) -> Result<Vec<u8>> {
-        let layer = self.trailer.layers.iter().find(|layer| layer.name == name);
-        let layer = layer.ok_or_else(|| Error::not_found("vlmetalayer", name))?;
-        decode_layer(layer, &self.context)
+        decode_layer(self.trailer.layer(name)?, &self.context)
     }
 
     /// Sets a metalayer of variable length.

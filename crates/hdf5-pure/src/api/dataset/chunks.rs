@@ -123,21 +123,7 @@ impl Dataset {
         let index = Index { context: &opened.context, layout, dimensions, maximum, filtered };
         if opened.live.is_some() {
             // An index that is half written is read again before any of its chunks is passed on.
-            let whole = opened.attempts(|| {
-                let (mut all, mut failed) = (Vec::new(), None);
-                index.visit(bounds, &mut |chunk| match chunk {
-                    Ok(chunk) => {
-                        all.push(chunk);
-                        ControlFlow::Continue(())
-                    }
-                    Err(error) => {
-                        failed = Some(error);
-                        ControlFlow::Break(())
-                    }
-                });
-                failed.map_or(Ok(all), Err)
-            });
-            if let Ok(all) = whole {
+            if let Ok(all) = opened.attempts(|| index.collect(bounds, |chunk| chunk)) {
                 let _ = all.into_iter().try_for_each(|chunk| visit(Ok(chunk)));
                 return Ok(());
             }

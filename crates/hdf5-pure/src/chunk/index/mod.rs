@@ -105,6 +105,25 @@ impl Index<'_> {
         }
     }
 
+    /// Returns what `of` makes of the stored chunks in `bounds`.
+    ///
+    /// # Errors
+    /// Returns the first error of a part of the index that cannot be read.
+    pub(crate) fn collect<T>(&self, bounds: &Bounds, mut of: impl FnMut(StoredChunk) -> T) -> Result<Vec<T>> {
+        let (mut all, mut failed) = (Vec::new(), None);
+        self.visit(bounds, &mut |chunk| match chunk {
+            Ok(chunk) => {
+                all.push(of(chunk));
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failed.get_or_insert(error);
+                ControlFlow::Break(())
+            }
+        });
+        failed.map_or(Ok(all), Err)
+    }
+
     fn visit_each(&self, bounds: &Bounds, visit: &mut Visit<'_>) {
         let Some(at) = self.layout.address else { return };
         let result = match self.layout.index {

@@ -236,7 +236,7 @@ impl<'s> Compiler<'s> {
                     typed.data_type,
                     DataType::Date | DataType::Timestamp(..) | DataType::Datetime(_)
                 );
-                let moment = crate::predicate::moment(&text).filter(|_| is_date);
+                let moment = crate::dates::moment(&text).filter(|_| is_date);
                 Ex::Literal(Value::Moment(
                     moment.ok_or_else(|| Error::usage("sql", format!("has {of}, which is not a date")))?,
                 ))

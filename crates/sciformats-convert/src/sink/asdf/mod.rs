@@ -211,9 +211,7 @@ fn texts(elements: &Elements) -> Result<Vec<String>> {
     let mut texts = Vec::new();
     for datum in Decoder::new(&elements.info.element, &bytes) {
         let Datum::Text(text) = datum? else { continue };
-        let text = std::str::from_utf8(text).ok().filter(|text| !text.ends_with('\0'));
-        let odd = || refused(Format::Asdf, "text that is not UTF-8 or ends with a NUL");
-        texts.push(text.ok_or_else(odd)?.to_owned());
+        texts.push(wide::unicode(text)?.to_owned());
     }
     Ok(texts)
 }

@@ -86,8 +86,10 @@ impl Width {
     }
 }
 
-fn unicode(text: &[u8]) -> Result<&str> {
-    std::str::from_utf8(text).map_err(|_| refused(Format::Asdf, "text that is not UTF-8"))
+/// Returns a text that is still the same without the NULs that fill its place.
+pub(super) fn unicode(text: &[u8]) -> Result<&str> {
+    let text = std::str::from_utf8(text).ok().filter(|text| !text.ends_with('\0'));
+    text.ok_or_else(|| refused(Format::Asdf, "text that is not UTF-8 or ends with a NUL"))
 }
 
 #[cfg(test)]
@@ -113,5 +115,15 @@ mod tests {
         assert_eq!(fixed.len(), 2 * (4 + 1 + 2 * 12));
         assert_eq!(fixed[..5], [0xb5, 0, 0, 0, 7]);
         assert_eq!(fixed[17..21], [b'x', 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_text_that_would_not_come_back_is_refused() {
+        let element = ElementType::Compound(vec![("a".into(), ElementType::Text)]);
+        for text in [&b"\xff"[..], b"a\0"] {
+            let bytes = [&(text.len() as u64).to_le_bytes()[..], text].concat();
+            let error = fixed((&element, &[]), &bytes).unwrap_err().to_string();
+            assert!(error.contains("not UTF-8 or ends with a NUL"), "{error}");
+        }
     }
 }
