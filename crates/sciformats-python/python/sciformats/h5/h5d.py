@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sciformats.errors import NotSupported
-from sciformats.h5 import _encode, _names, _writing, h5s, h5t
+from sciformats.h5 import _create, _encode, _names, _writing, h5s, h5t
 from sciformats.h5._dataset import DatasetID, StoreInfo
 
 __all__ = ["DatasetID", "StoreInfo", "create", "open"]
@@ -45,7 +45,7 @@ def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, dcpl: Any
         "fill_time": fill_time,
         "external": [],
         "mappings": mappings,
-        "committed": None,
+        "committed": _create.shared(tid._named, group),
         "tracked": None if dcpl is None else dcpl.track_order,
         "time": None if dcpl is None else dcpl.time,
     }
