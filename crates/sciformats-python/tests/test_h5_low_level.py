@@ -332,6 +332,15 @@ def test_types_in_memory_are_those_of_h5py(tmp_path: pathlib.Path) -> None:
                     results.append(array.tobytes())
             attribute.write(np.array([1.5, -2.5]).view("i8"), lib.h5t.NATIVE_DOUBLE)
             results.append(file.attrs["n"].tolist())
+            characters, array = lib.h5t.C_S1.copy(), np.zeros((), "S12")
+            letters = lib.h5d.create(file.id, b"letters", characters, lib.h5s.create_simple((3, 4)))
+            letters.write(lib.h5s.ALL, lib.h5s.ALL, np.array(b"abcdefghijkl"), mtype=letters.get_type())
+            letters.read(lib.h5s.ALL, lib.h5s.ALL, array, mtype=letters.get_type())
+            results += [file["letters"][()].tolist(), array[()]]
+            attribute.read(array := np.zeros(4, "i4"), lib.h5t.NATIVE_DOUBLE)
+            results.append(array.tobytes())
+            attribute.write(np.array([7, 8, 9], "i8").view("i4"), lib.h5t.NATIVE_INT64)
+            results.append(file.attrs["n"].tolist())
             for name, array in (("texts", np.empty(2, lib.string_dtype())), ("one", np.empty((), lib.string_dtype())), ("fixed", np.empty(2, "S3"))):
                 file.attrs.get_id(name).read(array)
                 results.append(array.tolist())
@@ -344,6 +353,9 @@ def test_types_in_memory_are_those_of_h5py(tmp_path: pathlib.Path) -> None:
             shape = (3, 4) if more else (2,)
             for call in (of.read, of.write):
                 with pytest.raises(NotImplementedError, match="mtype="):
+                    call(*more, np.zeros(shape, object), h5.h5t.NATIVE_DOUBLE)
+                # The bytes of the array are those of fewer elements.
+                with pytest.raises((OSError, TypeError, ValueError)):
                     call(*more, np.zeros(shape, "i4"), h5.h5t.NATIVE_DOUBLE)
         with pytest.raises(TypeError, match="cannot receive"):
             file.attrs.get_id("n").read(np.zeros(1, "i8"))

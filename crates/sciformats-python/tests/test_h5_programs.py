@@ -131,6 +131,14 @@ def test_a_reopened_file_is_closed_by_itself(tmp_path: pathlib.Path, module: Any
 
 
 @BOTH
+def test_a_fill_value_is_also_an_array_without_dimensions(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "fill.h5", "w") as file:
+        file.create_dataset("d", (2,), module.string_dtype(), fillvalue=np.array("bár", module.string_dtype()))
+    with module.File(tmp_path / "fill.h5") as file:
+        assert file["d"][0].decode() == "bár"
+
+
+@BOTH
 def test_images_of_files_in_memory(tmp_path: pathlib.Path, module: Any) -> None:
     with module.File.in_memory(block_size=1000, track_order=True) as file:
         file["b"], file["a"] = 1, 2

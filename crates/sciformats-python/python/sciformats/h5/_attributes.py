@@ -239,7 +239,7 @@ class AttrID:
         TypeError
             If the array has fewer elements than the attribute, is not contiguous, or cannot be written to.
         NotSupported
-            If elements of ``mtype`` have another size than those of the array.
+            If only one of ``mtype`` and the type of the array is that of objects.
         """
         if not (arr.flags.c_contiguous and arr.flags.writeable):
             raise TypeError("Array must be C-contiguous and writable")
@@ -264,11 +264,14 @@ class AttrID:
         Raises
         ------
         NotSupported
-            If elements of ``mtype`` have another size than those of the array.
+            If only one of ``mtype`` and the type of the array is that of objects.
         """
         if self.shape is None:
             raise ValueError("an attribute with a null dataspace has no elements")
-        array = _convert.seen_as(np.asarray(arr), mtype)
+        array = np.asarray(arr)
+        if mtype is not None:
+            count = math.prod((*self.shape, *self.dtype.shape))
+            array = _convert.seen_as(array, mtype).reshape(-1)[:count].reshape((*self.shape, *self.dtype.shape))
         if array.dtype != self.dtype:
             array = _encode.as_type(array, self.dtype)
-        self._manager._described(_names.inner(self.name), self._described, self.shape, array.reshape(self.shape), self._shared)
+        self._manager._described(_names.inner(self.name), self._described, self.shape, array.reshape((*self.shape, *self.dtype.shape)), self._shared)

@@ -73,19 +73,28 @@ def exactly(value: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
 def seen_as(array: NDArray[Any], mtype: Any) -> NDArray[Any]:
     """Return an array whose bytes are elements of a type of :mod:`sciformats.h5.h5t`, which a low-level call names, as such elements.
 
+    It has one dimension if they have another size than those of the array.
+
     Raises
     ------
+    TypeError
+        If the bytes of the array do not follow each other.
     NotSupported
-        If elements of that type have another size than those of the array, or only one of both types is that of objects.
+        If only one of both types is that of objects.
     """
     if mtype is None:
         return array
     dtype = np.dtype(mtype.dtype)
     if array.dtype in (dtype, dtype.base) or (array.dtype.kind == "O" and dtype.kind == "O"):
         return array
-    if array.dtype.hasobject or dtype.hasobject or array.dtype.itemsize != dtype.itemsize:
+    if array.dtype.hasobject or dtype.hasobject or not dtype.itemsize:
         raise NotSupported(f"mtype= is elements of type {dtype}, and not the {array.dtype} of the array")
-    return array.view(dtype)
+    if array.dtype.itemsize == dtype.itemsize and dtype.subdtype is None:
+        return array.view(dtype)
+    if not array.flags.c_contiguous:
+        raise TypeError("Array must be C-contiguous")
+    flat = array.reshape(-1).view(np.uint8)
+    return flat[: array.nbytes // dtype.itemsize * dtype.itemsize].view(dtype.base)
 
 
 def read_as(array: Any, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -108,7 +108,7 @@ class Wanted:
     def _fill(self, fill: Any) -> Any:
         if _encode.is_direct(_encode.describe(self.dtype)):
             return np.asarray(fill, self.dtype.base)
-        return fill
+        return fill[()] if isinstance(fill, np.ndarray) and fill.ndim == 0 else fill
 
     def _layout(self, options: dict[str, Any]) -> tuple[str, list[int] | None, list[int | None] | None]:
         chunks = options.pop("chunks", None)

@@ -153,7 +153,7 @@ class DatasetID(ObjectID):
         OSError
             If the dataspaces select different numbers of elements, or elements outside of the dataset or the array.
         NotSupported
-            If elements of ``mtype`` have another size than those of the array.
+            If only one of ``mtype`` and the type of the array is that of objects.
         """
         self._dataset._file_of.check_open()
         arr = _convert.seen_as(arr, mtype)
@@ -174,7 +174,7 @@ class DatasetID(ObjectID):
         OSError
             If the dataspaces select different numbers of elements, or elements outside of the dataset or the array.
         NotSupported
-            If elements of ``mtype`` have another size than those of the array.
+            If only one of ``mtype`` and the type of the array is that of objects.
         """
         arr = _convert.seen_as(arr, mtype)
         if mspace in (None, 0) and fspace in (None, 0) and arr.shape == self.shape:
