@@ -284,6 +284,27 @@ def test_files_in_memory_only_get_to_their_path_if_they_shall(tmp_path: pathlib.
         assert list(file) == ["last"]
 
 
+def test_layouts_and_fill_values_of_lists_are_obeyed(tmp_path: pathlib.Path) -> None:
+    calls = [
+        ["set_chunk((2,))"], ["set_chunk((2,))", "set_layout(lib.h5d.CONTIGUOUS)"], ["set_chunk((2,))", "set_layout(lib.h5d.COMPACT)"],
+        ["set_layout(lib.h5d.COMPACT)", "set_chunk((3,))"], ["set_layout(lib.h5d.COMPACT)"], ["set_fill_value(np.array(2**40))"],
+        ["set_fill_value(np.array(-7.6))"], ["set_fill_value(np.array(1e30))", "set_fill_time(lib.h5d.FILL_TIME_ALLOC)"], [],
+    ]  # fmt: skip
+    found: list[Any] = []
+    for lib in (h5, h5py):
+        path = tmp_path / f"{lib.__name__}.h5"
+        with lib.File(path, "w") as file:
+            for number, each in enumerate(calls):
+                creation = lib.h5p.create(lib.h5p.DATASET_CREATE)
+                for call in each:
+                    eval(f"creation.{call}", {"creation": creation, "lib": lib, "np": np})
+                lib.h5d.create(file.id, b"d%d" % number, lib.h5t.NATIVE_INT32, lib.h5s.create_simple((4,)), creation)
+        with h5py.File(path) as file:
+            lists = [(each, each.id.get_create_plist()) for each in file.values()]
+            found.append([(each.chunks, each.fillvalue, of.get_layout(), of.get_fill_time()) for each, of in lists])
+    assert found[0] == found[1]
+
+
 def test_flags_of_filters_are_stored_or_refused(tmp_path: pathlib.Path) -> None:
     for code, values in ((1, (4,)), (2, ()), (3, ()), (32000, ()), (32015, (3,))):
         for flags in (None, h5.h5z.FLAG_MANDATORY, h5.h5z.FLAG_OPTIONAL):

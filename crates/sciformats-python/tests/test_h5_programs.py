@@ -130,6 +130,23 @@ def test_a_reopened_file_is_closed_by_itself(tmp_path: pathlib.Path, module: Any
         again.close()
 
 
+@pytest.mark.parametrize("fill", [300, np.int64(300), np.array(-200), np.float64(1e9), np.uint64(2**63)], ids=repr)
+def test_fill_values_that_do_not_fit_are_errors(tmp_path: pathlib.Path, fill: Any) -> None:
+    with h5.File(tmp_path / "fill.h5", "w") as file:
+        with pytest.raises(OverflowError):
+            file.create_dataset("d", (2,), "i1", fillvalue=fill)
+        assert not list(file)
+        assert file.create_dataset("e", (2,), "i1", fillvalue=np.float64(2.7))[0] == 2
+
+
+@BOTH
+def test_references_to_fields_are_refused(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "fields.h5", "w") as file:
+        file["d"] = np.zeros(2, [("a", "i4"), ("b", "f8")])
+        with pytest.raises(TypeError):
+            file["d"].regionref["a"]
+
+
 @BOTH
 def test_a_fill_value_is_also_an_array_without_dimensions(tmp_path: pathlib.Path, module: Any) -> None:
     with module.File(tmp_path / "fill.h5", "w") as file:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sciformats.h5 import _encode, _types
+from sciformats.h5 import _convert, _encode, _types
 from sciformats.h5._config import get_config
 
 _NAMES = {"gzip": 1, "szip": 4, "lzf": 32000}
@@ -107,7 +107,7 @@ class Wanted:
 
     def _fill(self, fill: Any) -> Any:
         if _encode.is_direct(_encode.describe(self.dtype)):
-            return np.asarray(fill, self.dtype.base)
+            return _convert.exactly(fill, self.dtype)
         return fill[()] if isinstance(fill, np.ndarray) and fill.ndim == 0 else fill
 
     def _layout(self, options: dict[str, Any]) -> tuple[str, list[int] | None, list[int | None] | None]:

@@ -34,6 +34,8 @@ OBJECT_CREATE = 7
 #: The class of lists with which links are followed.
 LINK_ACCESS = 8
 
+#: The layout in chunks, which is `h5d.CHUNKED`.
+_CHUNKED = 2
 #: The filters that are stored as optional: a chunk that cannot pass through one is stored without it.
 _OPTIONAL = frozenset({1, 2, 4, 5, 6, 32000})
 
@@ -252,7 +254,8 @@ class PropDCID(PropOCID):
         return self._parts
 
     def set_chunk(self, dims: tuple[int, ...]) -> None:
-        """Set the shape of a chunk."""
+        """Set the shape of a chunk, and that the elements are stored in chunks."""
+        self._layout = _CHUNKED
         self._chunks = tuple(int(n) for n in dims)
 
     def get_chunk(self) -> tuple[int, ...]:
@@ -315,7 +318,8 @@ class PropDCID(PropOCID):
 
     def settings(self) -> tuple[int | None, tuple[int, ...] | None, list[tuple[int, list[int]]], Any, int | None]:
         """Return the layout, the chunks, the filters, the fill value and the time of writing it."""
-        return self._layout, self._chunks, self._filters, self._fill, self._fill_time
+        chunks = self._chunks if self._layout == _CHUNKED else None
+        return self._layout, chunks, self._filters, self._fill, self._fill_time
 
 
 class PropFAID(PropInstanceID):
