@@ -140,6 +140,18 @@ def test_fill_values_that_do_not_fit_are_errors(tmp_path: pathlib.Path, fill: An
 
 
 @BOTH
+def test_nothing_is_no_text(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "texts.h5", "w") as file:
+        texts, nothing = file.create_dataset("d", data=["a", "b"]), np.array([None, "c"], object)
+        for value in (None, [None, "c"], nothing):
+            with pytest.raises(TypeError):
+                texts[...] = value
+        with pytest.raises(TypeError):
+            file.attrs.create("t", nothing, dtype=module.string_dtype())
+        assert texts[()].tolist() == [b"a", b"b"]
+
+
+@BOTH
 def test_references_to_fields_are_refused(tmp_path: pathlib.Path, module: Any) -> None:
     with module.File(tmp_path / "fields.h5", "w") as file:
         file["d"] = np.zeros(2, [("a", "i4"), ("b", "f8")])
