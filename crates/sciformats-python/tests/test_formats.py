@@ -270,6 +270,8 @@ def test_arrays_as_blosc2_has_them(tmp_path: pathlib.Path) -> None:
         for key in [3, (slice(2, 15, 4), -1), (..., slice(None, None, -3))]:
             np.testing.assert_array_equal(ours[key], values[key])
         np.testing.assert_array_equal(ours.oindex((slice(None), [5, 1])), values[:, [5, 1]])
+        with pytest.raises(IndexError, match="None"):
+            ours.oindex((None, [5, 1]))
         assert "note" in ours.meta and "b2nd" in ours.meta and "more" in ours.vlmeta
         again = pickle.loads(pickle.dumps(ours))
         np.testing.assert_array_equal(again[4], values[4])

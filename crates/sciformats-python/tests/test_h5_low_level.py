@@ -37,6 +37,17 @@ lib.h5o.get_info(f.id, b"no")
 lib.h5o.open(f.id, b"no")
 collect(lambda add: lib.h5o.visit(f.id, add)), collect(f.id.links.visit), collect(f.id.links.iterate)
 collect(lambda add: lib.h5g.iterate(f.id, add)), collect(lambda add: lib.h5a.iterate(d.id, add))
+[gone_through(lib, f, by, order) for by in (0, 1) for order in (0, 1)]
+[gone_through(lib, g, by, order) for g in (f["tracked"],) for by in (0, 1) for order in (0, 1, 2)]
+lib.h5g.iterate(f.id, print, -1)
+lib.h5g.iterate(f.id, print, 99)
+lib.h5a.iterate(d.id, print, -1)
+lib.h5a.iterate(d.id, print, 99)
+lib.h5a.open(d.id, index=-1)
+lib.h5a.open(d.id, index=99)
+lib.h5s.create_simple((3,), (2,))
+lib.h5o.visit(f.id, print, idx_type=9)
+lib.h5o.visit(f.id, print, order=9)
 lib.h5o.visit(f.id, lambda n: 5 if n == b"g" else None), lib.h5o.visit(f.id, lambda n, i: i.type if n == b"t" else None, info=True)
 lib.h5g.get_objinfo(f.id, b"g").type, lib.h5g.get_objinfo(f.id, b"s", follow_link=False).type
 lib.h5g.open(f.id, b"c")
@@ -107,6 +118,9 @@ def make(lib: Any, path: pathlib.Path) -> Any:
     file["enum"] = np.zeros(2, lib.enum_dtype({"A": 1, "B": 2}, "i2"))
     for name, dtype in [("vl", lib.vlen_dtype("i4")), ("ar", np.dtype(("i4", (2, 3)))), ("str", "S5"), ("vs", lib.string_dtype())]:
         file.create_dataset(name, shape=(2,), dtype=dtype)
+    tracked = file.create_group("tracked", track_order=True)
+    for name in ("c", "a", "b/y", "b/x", "d"):
+        tracked.create_group(name)
     file.flush()
     return file
 
@@ -115,6 +129,12 @@ def collect(visit: Any) -> list[bytes]:
     seen: list[bytes] = []
     visit(seen.append)
     return sorted(seen)
+
+
+def gone_through(lib: Any, group: Any, by: int, order: int) -> list[bytes]:
+    seen: list[bytes] = []
+    lib.h5o.visit(group.id, seen.append, idx_type=by, order=order)
+    return seen
 
 
 def filled(properties: Any) -> int:
@@ -158,7 +178,7 @@ def names(tmp_path: pathlib.Path) -> Any:
         if lib is h5:
             make(h5py, path).close()
         file = lib.File(path, "r")
-        shared: dict[str, Any] = {"texts": texts, "collect": collect, "filled": filled, "compound": compound, "np": np}
+        shared: dict[str, Any] = {"texts": texts, "collect": collect, "gone_through": gone_through, "filled": filled, "compound": compound, "np": np}
         both.append({**shared, "lib": lib, "f": file, "d": file["g/d"], "c": file["c"]})
     yield both
     for each in both:
@@ -231,6 +251,137 @@ def test_reads_and_writes_of_selections_are_those_of_h5py(tmp_path: pathlib.Path
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("library", [h5py, h5], ids=["theirs", "ours"])
+def test_files_in_memory_only_get_to_their_path_if_they_shall(tmp_path: pathlib.Path, library: Any, stored: bool) -> None:
+    path = tmp_path / "data.h5"
+    with h5py.File(path, "w") as file:
+        file["only"] = [1, 2, 3]
+    before = path.read_bytes()
+    access = library.h5p.create(library.h5p.FILE_ACCESS)
+    access.set_fapl_core(1 << 16, stored)
+    assert tuple(access.get_fapl_core()) == (1 << 16, stored)
+    with library.File(library.h5f.open(os.fsencode(path), library.h5f.ACC_RDWR, access)) as file:
+        file["more"] = 1
+        assert sorted(file) == ["more", "only"] and file.driver == "core"
+    with h5py.File(path) as file:
+        assert sorted(file) == (["more", "only"] if stored else ["only"])
+    with library.File(library.h5f.open(os.fsencode(path), library.h5f.ACC_RDONLY, access)) as file:
+        assert file["only"][1] == 2
+    with library.File(library.h5f.create(os.fsencode(path), library.h5f.ACC_TRUNC, fapl=access)) as file:
+        file["other"] = 1
+    with h5py.File(path) as file:
+        assert list(file) == (["other"] if stored else ["only"])
+    assert stored or path.read_bytes() == before
+    if not stored:
+        library.h5f.create(os.fsencode(path), library.h5f.ACC_EXCL, fapl=access).close()
+        library.h5f.create(os.fsencode(tmp_path / "new.h5"), fapl=access).close()
+        assert not (tmp_path / "new.h5").exists()
+    access.set_fapl_sec2()
+    with library.File(library.h5f.create(os.fsencode(path), fapl=access)) as file:
+        file["last"] = 1
+    with h5py.File(path) as file:
+        assert list(file) == ["last"]
+
+
+def test_layouts_and_fill_values_of_lists_are_obeyed(tmp_path: pathlib.Path) -> None:
+    calls = [
+        ["set_chunk((2,))"], ["set_chunk((2,))", "set_layout(lib.h5d.CONTIGUOUS)"], ["set_chunk((2,))", "set_layout(lib.h5d.COMPACT)"],
+        ["set_layout(lib.h5d.COMPACT)", "set_chunk((3,))"], ["set_layout(lib.h5d.COMPACT)"], ["set_fill_value(np.array(2**40))"],
+        ["set_fill_value(np.array(-7.6))"], ["set_fill_value(np.array(1e30))", "set_fill_time(lib.h5d.FILL_TIME_ALLOC)"], [],
+    ]  # fmt: skip
+    found: list[Any] = []
+    for lib in (h5, h5py):
+        path = tmp_path / f"{lib.__name__}.h5"
+        with lib.File(path, "w") as file:
+            for number, each in enumerate(calls):
+                creation = lib.h5p.create(lib.h5p.DATASET_CREATE)
+                for call in each:
+                    eval(f"creation.{call}", {"creation": creation, "lib": lib, "np": np})
+                lib.h5d.create(file.id, b"d%d" % number, lib.h5t.NATIVE_INT32, lib.h5s.create_simple((4,)), creation)
+        with h5py.File(path) as file:
+            lists = [(each, each.id.get_create_plist()) for each in file.values()]
+            found.append([(each.chunks, each.fillvalue, of.get_layout(), of.get_fill_time()) for each, of in lists])
+    assert found[0] == found[1]
+
+
+def test_flags_of_filters_are_stored_or_refused(tmp_path: pathlib.Path) -> None:
+    for code, values in ((1, (4,)), (2, ()), (3, ()), (32000, ()), (32015, (3,))):
+        for flags in (None, h5.h5z.FLAG_MANDATORY, h5.h5z.FLAG_OPTIONAL):
+            creation = h5.h5p.create(h5.h5p.DATASET_CREATE)
+            creation.set_chunk((2,))
+            try:
+                creation.set_filter(code, flags, values)
+            except NotImplementedError:
+                continue
+            path = tmp_path / f"{code} {flags}.h5"
+            with h5.File(path, "w") as file:
+                h5.h5d.create(file.id, b"d", h5.h5t.NATIVE_INT32, h5.h5s.create_simple((4,)), creation)
+            with h5py.File(path) as file:
+                assert flags in (None, file["d"].id.get_create_plist().get_filter(0)[1]), (code, flags)
+        assert (tmp_path / f"{code} None.h5").exists() and len(list(tmp_path.glob(f"{code} *.h5"))) == 2
+    for lib in (h5, h5py):
+        with pytest.raises(ValueError):
+            lib.h5p.create(lib.h5p.DATASET_CREATE).set_filter(1, lib.h5z.FLAG_REVERSE, (4,))
+
+
+def test_types_in_memory_are_those_of_h5py(tmp_path: pathlib.Path) -> None:
+    found: list[Any] = []
+    for lib in (h5, h5py):
+        with lib.File(tmp_path / f"{lib.__name__}.h5", "w") as file:
+            data = file.create_dataset("d", data=np.arange(12).reshape(3, 4)).id
+            space = lib.h5s.create_simple((3, 4))
+            space.select_hyperslab((1, 0), (2, 2))
+            kinds = [("i4", lib.h5t.NATIVE_FLOAT), ("V8", lib.h5t.NATIVE_DOUBLE), ("i8", None), ("<i4", lib.h5t.STD_I32BE)]
+            results: list[Any] = []
+            for dtype, kind in kinds:
+                for chosen in (lib.h5s.ALL, space):
+                    array = np.zeros((3, 4), dtype)
+                    data.read(lib.h5s.ALL, chosen, array, kind)
+                    results.append(array.tobytes())
+                    data.write(lib.h5s.ALL, chosen, np.frombuffer(array.tobytes(), dtype).reshape(3, 4).copy(), kind)
+                    results.append(file["d"][()].tolist())
+            data.write(lib.h5s.ALL, lib.h5s.ALL, np.linspace(1, 9, 12).view("i8").reshape(3, 4), lib.h5t.NATIVE_DOUBLE)
+            results.append(file["d"][()].tolist())
+            file.attrs["n"], file.attrs["one"] = np.array([300, -5]), "text"
+            file.attrs["texts"], file.attrs["fixed"] = ["ab", "é"], np.array([b"x", b"yz"])
+            attribute = file.attrs.get_id("n")
+            for dtype, kind in (*kinds, ("i1", None), ("f2", None)):
+                for length in (2, 3):
+                    array = np.zeros(length, dtype)
+                    attribute.read(array, kind)
+                    results.append(array.tobytes())
+            attribute.write(np.array([1.5, -2.5]).view("i8"), lib.h5t.NATIVE_DOUBLE)
+            results.append(file.attrs["n"].tolist())
+            characters, array = lib.h5t.C_S1.copy(), np.zeros((), "S12")
+            letters = lib.h5d.create(file.id, b"letters", characters, lib.h5s.create_simple((3, 4)))
+            letters.write(lib.h5s.ALL, lib.h5s.ALL, np.array(b"abcdefghijkl"), mtype=letters.get_type())
+            letters.read(lib.h5s.ALL, lib.h5s.ALL, array, mtype=letters.get_type())
+            results += [file["letters"][()].tolist(), array[()]]
+            attribute.read(array := np.zeros(4, "i4"), lib.h5t.NATIVE_DOUBLE)
+            results.append(array.tobytes())
+            attribute.write(np.array([7, 8, 9], "i8").view("i4"), lib.h5t.NATIVE_INT64)
+            results.append(file.attrs["n"].tolist())
+            for name, array in (("texts", np.empty(2, lib.string_dtype())), ("one", np.empty((), lib.string_dtype())), ("fixed", np.empty(2, "S3"))):
+                file.attrs.get_id(name).read(array)
+                results.append(array.tolist())
+            with pytest.raises(TypeError):
+                attribute.read(np.zeros(4, "i8")[::2])
+            found.append(results)
+    assert found[0] == found[1]
+    with h5.File(tmp_path / "sciformats.h5.h5", "r+") as file:
+        for of, more in ((file["d"].id, (h5.h5s.ALL, h5.h5s.ALL)), (file.attrs.get_id("n"), ())):
+            shape = (3, 4) if more else (2,)
+            for call in (of.read, of.write):
+                with pytest.raises(NotImplementedError, match="mtype="):
+                    call(*more, np.zeros(shape, object), h5.h5t.NATIVE_DOUBLE)
+                # The bytes of the array are those of fewer elements.
+                with pytest.raises((OSError, TypeError, ValueError)):
+                    call(*more, np.zeros(shape, "i4"), h5.h5t.NATIVE_DOUBLE)
+        with pytest.raises(TypeError, match="cannot receive"):
+            file.attrs.get_id("n").read(np.zeros(1, "i8"))
+
+
 def test_arrays_that_are_too_small_are_refused(names: Any) -> None:
     identifier = names[0]["d"].id
     with pytest.raises(OSError, match="has not all"):
@@ -259,6 +410,52 @@ def test_changes_are_those_of_h5py(tmp_path: pathlib.Path) -> None:
             again.visit_links(members.append)
             found[-1].append(sorted(members))
     assert found[0] == found[1]
+
+
+def test_committed_types_are_shared_in_their_file(tmp_path: pathlib.Path) -> None:
+    found: list[Any] = []
+    for lib in (h5, h5py):
+        path = tmp_path / f"{lib.__name__}.h5"
+        with h5py.File(tmp_path / "other.h5", "w") as other:
+            other["t"], other["alone"] = np.dtype([("a", ">i2")]), np.dtype("f4")
+        with lib.File(path, "w") as file, lib.File(tmp_path / "other.h5") as other:
+            file["t"] = np.dtype([("a", "i4"), ("b", "f8")])
+            kind, space = lib.h5t.open(file.id, b"t"), lib.h5s.create_simple((2,))
+            lib.h5d.create(file.id, b"low", kind, space)
+            file.create_dataset("high", (2,), file["t"])
+            values = np.ones(2, file["t"].dtype)
+            lib.h5a.create(file.id, b"low", kind, space).write(values)
+            file.attrs.create("high", values, dtype=file["t"])
+            # A type of another file is none of this one, whatever is called the same here.
+            file.create_dataset("strange", (2,), other["t"])
+            file.create_dataset("missing", (2,), other["alone"])
+            file.attrs.create("strange", np.ones(2, other["t"].dtype), dtype=other["t"])
+            file.attrs.create("missing", np.ones(2), dtype=other["alone"])
+            with pytest.raises(OSError, match="exists"):
+                lib.h5a.create(file.id, b"low", lib.h5t.NATIVE_INT32, space)
+        with h5py.File(path) as file:
+            members = {name: (each.dtype, each.id.get_type().committed()) for name, each in file.items() if name != "t"}
+            kinds = {name: (file.attrs[name].tolist(), file.attrs.get_id(name).get_type().committed()) for name in file.attrs}
+            found.append((members, kinds, h5py.h5o.get_info(file["t"].id).rc))
+    assert found[0] == found[1]
+
+
+def test_types_are_only_changed_as_in_h5py() -> None:
+    for lib in (h5, h5py):
+        named = lib.h5t.enum_create(lib.h5t.STD_I8LE)
+        named.enum_insert(b"A", 1)
+        for name, value in ((b"A", 2), (b"B", 1)):
+            with pytest.raises(TypeError, match="redefinition"):
+                named.enum_insert(name, value)
+        named.enum_insert(b"C", 300)
+        assert [named.get_member_value(place) for place in range(named.get_nmembers())] == [1, 127]
+    number, text = h5.h5t.STD_I8LE.copy(), h5.h5t.C_S1.copy()
+    with pytest.raises(TypeError):
+        number.set_cset(h5.h5t.CSET_UTF8)
+    text.set_size(h5.h5t.VARIABLE)
+    with pytest.raises(NotImplementedError):
+        text.set_strpad(h5.h5t.STR_SPACEPAD)
+    assert number == h5.h5t.STD_I8LE
 
 
 def test_property_lists_are_obeyed(tmp_path: pathlib.Path) -> None:

@@ -33,6 +33,164 @@ def test_the_package_has_a_version() -> None:
     assert sciformats.__version__.count(".") >= 2
 
 
+#: Keywords of `File`, and whether they are accepted.
+KEYWORDS: list[tuple[dict[str, Any], bool]] = [
+    ({"lbiver": "latest"}, False),
+    ({"driver": "sec2", "x": 1}, False),
+    ({"driver": "core", "x": 1}, False),
+    ({"block_size": 1024}, False),
+    ({"backing_store": False}, False),
+    ({"fileobj": 1}, False),
+    ({"driver": "core", "block_size": 1024, "backing_store": True}, True),
+    ({"rdcc_nslots": None, "rdcc_nbytes": None, "rdcc_w0": None}, True),
+    ({"rdcc_nslots": 7, "rdcc_nbytes": 1 << 20, "rdcc_w0": 0.5}, True),
+    ({"fs_strategy": "page", "page_buf_size": 1 << 16, "min_meta_keep": 5, "min_raw_keep": 5}, True),
+    ({"alignment_threshold": 100, "alignment_interval": 512, "meta_block_size": 4096}, True),
+    ({"track_order": True, "track_times": None, "libver": "latest", "locking": False}, True),
+]
+
+
+@BOTH
+@pytest.mark.parametrize("options, accepted", KEYWORDS, ids=str)
+def test_unknown_keywords_of_files_are_errors(tmp_path: pathlib.Path, module: Any, options: dict[str, Any], accepted: bool) -> None:
+    path = tmp_path / "keywords.h5"
+    if accepted:
+        module.File(path, "w", **options).close()
+    else:
+        with pytest.raises(TypeError):
+            module.File(path, "w", **options)
+    assert path.exists() == accepted
+    with pytest.raises(ValueError, match="Unknown driver"):
+        module.File(path, "w", driver="none", x=1)
+
+
+@BOTH
+def test_unknown_keywords_of_members_are_errors(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "keywords.h5", "w") as file:
+        for options in ({"track_ordre": True}, {"lcpl": None}):
+            with pytest.raises(TypeError):
+                file.create_group("g", **options)
+        for word in ("chunk", "lcpl", "copy"):
+            with pytest.raises(TypeError):
+                file.create_dataset("d", (4,), "i4", **{word: None})
+        assert not list(file)
+        file.create_group("g", True, track_times=None)
+        made = file.create_dataset("d", (4,), "i4", dcpl=None, dapl=None, rdcc_nslots=None, rdcc_nbytes=None, rdcc_w0=0.5)
+        assert made.id.get_access_plist().get_chunk_cache()[0] in (521, 8191)
+        access = module.h5p.create(module.h5p.DATASET_ACCESS)
+        access.set_chunk_cache(7, 1 << 20, 0.5)
+        made = file.create_dataset("e", (4,), "i4", chunks=(2,), dapl=access)
+        assert made.id.get_access_plist().get_chunk_cache() == (7, 1 << 20, 0.5)
+
+
+def test_a_property_list_of_a_new_dataset_is_refused(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "list.h5", "w") as file:
+        with pytest.raises(NotImplementedError, match="dcpl="):
+            file.create_dataset("d", (4,), "i4", dcpl=h5.h5p.create(h5.h5p.DATASET_CREATE))
+        assert not list(file)
+
+
+@BOTH
+def test_reading_as_another_type_makes_no_texts_of_numbers(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "types.h5", "w") as file:
+        file["numbers"], file["digits"], file["texts"] = [1, 23], np.array([b"1", b"23"]), ["1", "23"]
+        for name, dtype in (("numbers", "S1"), ("digits", "i4"), ("texts", "f8")):
+            for read in (lambda: file[name].astype(dtype)[0], lambda: file[name].read_direct(np.zeros(2, dtype)), lambda: np.asarray(file[name], dtype)):
+                with pytest.raises((OSError, TypeError)):
+                    read()
+        assert file["digits"].astype("S1")[1] == b"2" and file["numbers"].astype("i1")[1] == 23
+
+
+@BOTH
+def test_a_list_of_one_field_is_a_compound(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "fields.h5", "w") as file:
+        values = np.array([(1, [2.5, 3]), (4, [5, 6])], [("a", "i4"), ("b", "f8", (2,))])
+        file["d"], file["one"] = values, values[0]
+        for name in ("a", "b"):
+            for key in (0, np.s_[:], np.s_[1:], ...):
+                found = file["d"].fields([name])[key]
+                assert found.dtype == np.dtype([(name, *values.dtype.descr[values.dtype.names.index(name)][1:])])
+                assert np.array_equal(found[name], values[key][name]) and found.shape == values[key].shape
+                assert np.array_equal(file["d"].fields(name)[key], values[key][name])
+            assert file["one"].fields([name])[()].dtype.names == (name,)
+
+
+@BOTH
+def test_a_reopened_file_is_closed_by_itself(tmp_path: pathlib.Path, module: Any) -> None:
+    path = tmp_path / "reopened.h5"
+    for mode in ("w", "r+", "r"):
+        file = module.File(path, mode)
+        if mode == "w":
+            file["u"] = 1
+        file.id.reopen().close()
+        assert file["u"][()] == 1
+        again = module.File(file.id.reopen())
+        file.id.close()
+        assert again["u"][()] == 1 and again.filename == str(path)
+        again.close()
+
+
+@pytest.mark.parametrize("fill", [300, np.int64(300), np.array(-200), np.float64(1e9), np.uint64(2**63)], ids=repr)
+def test_fill_values_that_do_not_fit_are_errors(tmp_path: pathlib.Path, fill: Any) -> None:
+    with h5.File(tmp_path / "fill.h5", "w") as file:
+        with pytest.raises(OverflowError):
+            file.create_dataset("d", (2,), "i1", fillvalue=fill)
+        assert not list(file)
+        assert file.create_dataset("e", (2,), "i1", fillvalue=np.float64(2.7))[0] == 2
+
+
+@BOTH
+def test_nothing_is_no_text(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "texts.h5", "w") as file:
+        texts, nothing = file.create_dataset("d", data=["a", "b"]), np.array([None, "c"], object)
+        for value in (None, [None, "c"], nothing):
+            with pytest.raises(TypeError):
+                texts[...] = value
+        with pytest.raises(TypeError):
+            file.attrs.create("t", nothing, dtype=module.string_dtype())
+        assert texts[()].tolist() == [b"a", b"b"]
+
+
+@BOTH
+def test_references_to_fields_are_refused(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "fields.h5", "w") as file:
+        file["d"] = np.zeros(2, [("a", "i4"), ("b", "f8")])
+        with pytest.raises(TypeError):
+            file["d"].regionref["a"]
+
+
+@BOTH
+def test_a_fill_value_is_also_an_array_without_dimensions(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "fill.h5", "w") as file:
+        file.create_dataset("d", (2,), module.string_dtype(), fillvalue=np.array("bár", module.string_dtype()))
+    with module.File(tmp_path / "fill.h5") as file:
+        assert file["d"][0].decode() == "bár"
+
+
+@BOTH
+def test_images_of_files_in_memory(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File.in_memory(block_size=1000, track_order=True) as file:
+        file["b"], file["a"] = 1, 2
+        file.flush()
+        image = file.id.get_file_image()
+    with module.File.in_memory(file_image=image) as file:
+        assert list(file) == ["b", "a"]
+    for options in ({"driver": "core"}, {"locking": False}, {"backing_store": False}, {"file_image": image, "track_order": True}, {"x": 1}):
+        with pytest.raises(TypeError):
+            module.File.in_memory(**options)
+
+
+@BOTH
+def test_a_dataset_like_another_one_keeps_the_order_of_attributes(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "like.h5", "w") as file:
+        first = file.create_dataset("first", data=[1, 2], track_order=True)
+        like = file.create_dataset_like("like", first)
+        plain = file.create_dataset_like("plain", file.create_dataset("other", data=[1]))
+        for each in (like, plain):
+            each.attrs["z"], each.attrs["a"] = 1, 2
+        assert list(like.attrs) == ["z", "a"] and list(plain.attrs) == ["a", "z"]
+
+
 @BOTH
 @pytest.mark.parametrize("mode", ["r", "r+"])
 def test_links_that_lead_nowhere(tmp_path: pathlib.Path, module: Any, mode: str) -> None:

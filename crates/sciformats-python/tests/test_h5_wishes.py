@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import pickle
 import subprocess
@@ -204,6 +205,14 @@ def test_virtual_datasets_of_lists(tmp_path: pathlib.Path) -> None:
             assert file["v"].maxshape == (None, 4)
 
 
+def test_parts_of_virtual_datasets_without_an_end_are_refused() -> None:
+    layout, source = h5.VirtualLayout((4,), "i4", maxshape=(None,)), h5.VirtualSource("s.h5", "d", (4,), maxshape=(None,))
+    with pytest.raises(NotImplementedError, match="UNLIMITED"):
+        source[0 : h5.h5s.UNLIMITED]
+    with pytest.raises(NotImplementedError, match="UNLIMITED"):
+        layout[0 : h5.UNLIMITED] = source
+
+
 def test_files_from_images(tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "image.h5", "w") as file:
         file["u"] = [1, 2, 3]
@@ -211,11 +220,35 @@ def test_files_from_images(tmp_path: pathlib.Path) -> None:
     with h5.File(h5.h5f.open_file_image(image)) as file:
         assert file["u"][()].tolist() == [1, 2, 3]
     access = h5.h5p.create(h5.h5p.FILE_ACCESS)
-    access.set_fapl_core()
+    access.set_fapl_core(backing_store=False)
     access.set_file_image(image)
     with h5.File(h5.h5f.open(b"no such file", h5.h5f.ACC_RDWR, fapl=access)) as file:
         file["v"] = 1
         assert sorted(file) == ["u", "v"]
+    assert (tmp_path / "image.h5").read_bytes() == image
+
+
+@pytest.mark.parametrize("library", [h5py, h5], ids=["theirs", "ours"])
+def test_images_are_stored_where_their_changes_are(tmp_path: pathlib.Path, library: Any) -> None:
+    with h5py.File(tmp_path / "image.h5", "w") as file:
+        file["u"] = [1, 2, 3]
+    image = (tmp_path / "image.h5").read_bytes()
+    for stored in (True, False):
+        access = library.h5p.create(library.h5p.FILE_ACCESS)
+        access.set_fapl_core(backing_store=stored)
+        access.set_file_image(image)
+        path = tmp_path / f"{stored}.h5"
+        with library.File(library.h5f.open(os.fsencode(path), library.h5f.ACC_RDWR, fapl=access)) as file:
+            file["v"] = 1
+        assert path.exists() == stored
+        with pytest.raises(OSError, match="exists"):
+            library.h5f.open(os.fsencode(tmp_path / "image.h5"), library.h5f.ACC_RDWR, fapl=access)
+    with h5py.File(tmp_path / "True.h5") as file:
+        assert sorted(file) == ["u", "v"]
+    alone = library.h5p.create(library.h5p.FILE_ACCESS)
+    alone.set_file_image(image)
+    with pytest.raises(OSError, match="not supported"):
+        library.h5f.open(os.fsencode(tmp_path / "image.h5"), library.h5f.ACC_RDONLY, fapl=alone)
     assert (tmp_path / "image.h5").read_bytes() == image
 
 

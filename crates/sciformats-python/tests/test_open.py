@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import itertools
 import pathlib
 import pickle
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,6 +95,33 @@ def test_random_indices_are_numpys(hdf5_path: str, numbers: np.ndarray) -> None:
         assert np.array_equal(array.oindex((rows, columns)), numbers[rows][:, columns])
         with pytest.raises(IndexError, match="out of bounds"):
             array.oindex(np.array([2**64 - 1], "u8"))
+
+
+def test_lists_and_masks_each_have_their_own_dimension(hdf5_path: str) -> None:
+    array = sciformats.open(hdf5_path)["fields/u"]
+    numbers = array[...]
+    mask = np.arange(30) % 7 == 2
+    rows = [3, -1, slice(None), slice(30, 2, -3), [5, 1, 1], [], np.arange(40) % 9 == 0, np.array([-40, 39])]
+    columns = [0, np.int8(-2), slice(2, 9), slice(None, None, -7), [29, 0, 4], np.array([], int), mask]
+    keys = [*itertools.product(rows, columns), *rows, *((row,) for row in rows), (), ...]
+    keys += [(row, ...) for row in rows] + [(..., column) for column in columns]
+    keys += [(..., *key) for key in itertools.product(rows, columns)] + [(row, ..., column) for row, column in zip(rows, columns)]
+    for key in keys:
+        parts = list(key) if isinstance(key, tuple) else [key]
+        at = next((place for place, part in enumerate(parts) if part is Ellipsis), len(parts))
+        named = [part for part in parts if part is not Ellipsis]
+        full = [*named[:at], *[slice(None)] * (2 - len(named)), *named[at:]]
+        chosen = [np.arange(size)[part] for part, size in zip(full, numbers.shape)]
+        expected = numbers[np.ix_(*map(np.atleast_1d, chosen))][tuple(0 if one.ndim == 0 else slice(None) for one in chosen)]
+        found = array.oindex(key)
+        assert np.shape(found) == expected.shape and np.array_equal(found, expected), key
+
+
+@pytest.mark.parametrize("key", [None, (None, [0, 1]), ([0, 1], None), (0, None), (..., None), (slice(None), [1], None)], ids=str)
+def test_lists_and_masks_take_no_new_axis(hdf5_path: str, key: Any) -> None:
+    # The orthogonal indexing of Zarr does not take it either. It must not shift the dimensions of the lists.
+    with pytest.raises(IndexError, match="None"):
+        sciformats.open(hdf5_path)["fields/u"].oindex(key)
 
 
 def test_wrong_indices_are_numpys_errors(hdf5_path: str) -> None:

@@ -299,7 +299,7 @@ class Array:
     """An array of a file. Its elements are only read when it is indexed.
 
     Indexing is NumPy's basic indexing: integers, slices with steps of either sign, ``...`` and ``None``; :meth:`oindex` takes
-    lists and masks, each along its own dimension.
+    lists and masks, each along its own dimension, but no ``None``.
 
     Examples
     --------
@@ -469,9 +469,17 @@ class Array:
         Parameters
         ----------
         key
-            The selection, as in brackets, which may also contain one-dimensional arrays of integers or truth values.
+            The selection, as in brackets, which may also contain one-dimensional arrays of integers or truth values. ``None`` is not
+            among its parts.
+
+        Raises
+        ------
+        IndexError
+            If a part is ``None`` or something else that selects nothing along a dimension, or an index is out of range.
         """
         parts = _index.expand(key, self.ndim)
+        if any(part is None for part in parts):
+            raise IndexError("oindex() takes integers, slices, ..., lists and masks, and not None, which selects along no dimension")
         lists = {
             axis: _index.positions(part, self.shape[axis], axis)
             for axis, part in enumerate(parts)

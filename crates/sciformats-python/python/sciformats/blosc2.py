@@ -137,7 +137,7 @@ class NDArray(_model.Holder):
         return self._array[key]
 
     def oindex(self, key: Any) -> Any:
-        """Read the selected elements; lists of indices and masks each select along their own dimension."""
+        """Read the selected elements; lists of indices and masks each select along their own dimension, and ``None`` raises ``IndexError``."""
         return self._array.oindex(key)
 
     def iter_chunks(self) -> Iterator[tuple[slice, ...]]:

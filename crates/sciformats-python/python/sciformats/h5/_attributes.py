@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sciformats.h5 import _encode, _names, _types
+from sciformats.h5 import _convert, _create, _encode, _names, _types
 
 if TYPE_CHECKING:
     from sciformats.h5._objects import HLObject
@@ -73,7 +73,7 @@ class AttributeManager(MutableMapping[str, Any]):
         """Set an attribute, with a shape and a type if they are given."""
         committed = None
         if hasattr(dtype, "_node"):
-            committed, dtype = dtype._name, dtype.dtype
+            committed, dtype = _create.shared(dtype, self._parent), dtype.dtype
         if isinstance(data, _types.Empty):
             self._set(name, data.dtype if dtype is None else np.dtype(dtype), None, None, committed)
             return
@@ -101,12 +101,12 @@ class AttributeManager(MutableMapping[str, Any]):
         extent = None if shape is None else list(shape)
         parent._file_of.change("attribute", parent._place, _name_of(name), (described, extent, items, committed))
 
-    def _described(self, name: str, described: Any, shape: Any, array: Any) -> None:
+    def _described(self, name: str, described: Any, shape: Any, array: Any, committed: str | None = None) -> None:
         """Set an attribute of a described type, which may have properties that no type of NumPy has."""
         parent = self._parent
         items = b"" if shape is None else _encode.elements(array, described, parent)
         extent = None if shape is None else list(shape)
-        parent._file_of.change("attribute", parent._place, name, (described, extent, items, None))
+        parent._file_of.change("attribute", parent._place, name, (described, extent, items, committed))
 
     def _set_terminated(self, name: str, text: bytes) -> None:
         """Set a single text that ends in a NUL, as the C library expects it of scales."""
@@ -192,6 +192,9 @@ def _name_of(name: Any) -> str:
 class AttrID:
     """The type and shape of an attribute."""
 
+    #: The path of its committed type, if it was created with one.
+    _shared: str | None = None
+
     def __init__(
         self, name: str, described: Any, shape: tuple[int, ...] | None, committed: bool, manager: AttributeManager
     ) -> None:
@@ -229,14 +232,46 @@ class AttrID:
         return h5s.create_simple(self.shape) if self.shape else h5s.create(h5s.SCALAR)
 
     def read(self, arr: NDArray[Any], mtype: Any = None) -> None:
-        """Read the elements into an array."""
-        arr[...] = self._manager[self.name]
+        """Read the elements into an array, whose bytes become those of ``mtype``, by default of its type. Texts are bytes.
+
+        Raises
+        ------
+        TypeError
+            If the array has fewer elements than the attribute, is not contiguous, or cannot be written to.
+        NotSupported
+            If only one of ``mtype`` and the type of the array is that of objects.
+        """
+        if not (arr.flags.c_contiguous and arr.flags.writeable):
+            raise TypeError("Array must be C-contiguous and writable")
+        if self.shape is None:
+            return
+        found = np.empty((*self.shape, *self.dtype.shape), self.dtype.base)
+        # Without dimensions, the element may be an array itself.
+        found[... if found.shape else ()] = self._manager[self.name]
+        # The array is contiguous, so that this is a view of it.
+        flat, found = _convert.seen_as(arr, mtype).reshape(-1), found.reshape(-1)
+        if flat.size < found.size:
+            raise TypeError(f"an array of {flat.size} elements cannot receive the {found.size} of the attribute")
+        if _types.check_string_dtype(self.dtype) is not None and flat.dtype.kind == "O":
+            for index, item in enumerate(found):
+                flat[index] = _names.encoded(item)
+            return
+        flat[: found.size] = _convert.read_as(found, flat.dtype)
 
     def write(self, arr: Any, mtype: Any = None) -> None:
-        """Write the elements, whose number must be that of the attribute."""
+        """Write the elements, whose number must be that of the attribute. Their bytes are those of ``mtype``, by default of their type.
+
+        Raises
+        ------
+        NotSupported
+            If only one of ``mtype`` and the type of the array is that of objects.
+        """
         if self.shape is None:
             raise ValueError("an attribute with a null dataspace has no elements")
         array = np.asarray(arr)
+        if mtype is not None:
+            count = math.prod((*self.shape, *self.dtype.shape))
+            array = _convert.seen_as(array, mtype).reshape(-1)[:count].reshape((*self.shape, *self.dtype.shape))
         if array.dtype != self.dtype:
             array = _encode.as_type(array, self.dtype)
-        self._manager._described(_names.inner(self.name), self._described, self.shape, array.reshape(self.shape))
+        self._manager._described(_names.inner(self.name), self._described, self.shape, array.reshape((*self.shape, *self.dtype.shape)), self._shared)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sciformats.errors import NotSupported
 from sciformats.h5 import _types
 
 
@@ -69,10 +70,46 @@ def exactly(value: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     return np.asarray(value, dtype)
 
 
+def seen_as(array: NDArray[Any], mtype: Any) -> NDArray[Any]:
+    """Return an array whose bytes are elements of a type of :mod:`sciformats.h5.h5t`, which a low-level call names, as such elements.
+
+    It has one dimension if they have another size than those of the array.
+
+    Raises
+    ------
+    TypeError
+        If the bytes of the array do not follow each other.
+    NotSupported
+        If only one of both types is that of objects.
+    """
+    if mtype is None:
+        return array
+    dtype = np.dtype(mtype.dtype)
+    if array.dtype in (dtype, dtype.base) or (array.dtype.kind == "O" and dtype.kind == "O"):
+        return array
+    if array.dtype.hasobject or dtype.hasobject or not dtype.itemsize:
+        raise NotSupported(f"mtype= is elements of type {dtype}, and not the {array.dtype} of the array")
+    if array.dtype.itemsize == dtype.itemsize and dtype.subdtype is None:
+        return array.view(dtype)
+    if not array.flags.c_contiguous:
+        raise TypeError("Array must be C-contiguous")
+    flat = array.reshape(-1).view(np.uint8)
+    return flat[: array.nbytes // dtype.itemsize * dtype.itemsize].view(dtype.base)
+
+
 def read_as(array: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return elements that were read as another type."""
+    """Return elements that were read as another type.
+
+    Raises
+    ------
+    OSError
+        If texts would become numbers, or numbers texts.
+    """
     array = np.asarray(array)
     numbers = dtype.base.kind in "biufc" and array.dtype.kind in "biufc"
+    is_text = array.dtype.kind in "SU" or _types.check_string_dtype(array.dtype) is not None
+    if (is_text and dtype.base.kind in "biufc") or (array.dtype.kind in "biufc" and dtype.base.kind in "SU"):
+        raise OSError(f"Can't synchronously read data (no appropriate function for conversion path from {array.dtype} to {dtype})")
     if numbers or (dtype.names is not None and array.dtype.names is not None):
         return converted(array, dtype, np.zeros(array.shape, dtype.base), whole=False)
     found: NDArray[Any] = array.astype(dtype, copy=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sciformats.h5 import _encode, _types
+from sciformats.h5 import _convert, _encode, _types
 from sciformats.h5._config import get_config
 
 _NAMES = {"gzip": 1, "szip": 4, "lzf": 32000}
@@ -23,14 +23,17 @@ class Wanted:
     """The type, the shape and the elements of a new dataset."""
 
     def __init__(self, shape: Any, dtype: Any, data: Any) -> None:
+        #: The path of the committed type in the file of the dataset, once that file is known.
         self.committed: str | None = None
+        #: The committed type of any file.
+        self._named: Any = None
         described: Any = None
         if hasattr(dtype, "described"):
             described, dtype = dtype.described, dtype.dtype
         elif hasattr(dtype, "_type") and dtype._type is not None:
             described, dtype = dtype._type.described, dtype.dtype
         elif hasattr(dtype, "_file_of"):
-            self.committed, dtype = dtype._name, dtype.dtype
+            self._named, dtype = dtype, dtype.dtype
         self._described = described
         if isinstance(dtype, str) and dtype.startswith("|h5"):
             raise TypeError(f"{dtype} is no type")
@@ -72,6 +75,9 @@ class Wanted:
     def settings(self, options: dict[str, Any], of: Any) -> dict[str, Any]:
         """Return the settings for the Rust part."""
         described = self._described or _encode.describe(self.dtype)
+        if self._named is not None:
+            self.committed = shared(self._named, of)
+            described = described if self.committed is not None else self._named._node.datatype()
         layout, chunks, maximum = self._layout(options)
         filters = self._filters(options)
         if filters and layout == "chosen":
@@ -101,8 +107,8 @@ class Wanted:
 
     def _fill(self, fill: Any) -> Any:
         if _encode.is_direct(_encode.describe(self.dtype)):
-            return np.asarray(fill, self.dtype.base)
-        return fill
+            return _convert.exactly(fill, self.dtype)
+        return fill[()] if isinstance(fill, np.ndarray) and fill.ndim == 0 else fill
 
     def _layout(self, options: dict[str, Any]) -> tuple[str, list[int] | None, list[int | None] | None]:
         chunks = options.pop("chunks", None)
@@ -181,6 +187,13 @@ class Wanted:
         if scale < 0:
             raise ValueError("scale factor must be >= 0")
         return int(scale)
+
+
+def shared(named: Any, of: Any) -> str | None:
+    """Return the path of a committed type in the file of an object; ``None`` if it is in another file or has no path."""
+    is_here = named is not None and named._file_of.address == of._file_of.address
+    path: str | None = named._name if is_here else None
+    return path
 
 
 def moment(track_times: Any) -> int | None:

@@ -146,13 +146,17 @@ class DatasetID(ObjectID):
         """Read the elements that ``fspace`` selects into those of an array that ``mspace`` selects.
 
         Without ``mspace``, which can be ``h5s.ALL``, the array has the shape of the dataset, and elements have the same place in it.
+        ``mtype`` is what the bytes of its elements become, by default its type.
 
         Raises
         ------
         OSError
             If the dataspaces select different numbers of elements, or elements outside of the dataset or the array.
+        NotSupported
+            If only one of ``mtype`` and the type of the array is that of objects.
         """
         self._dataset._file_of.check_open()
+        arr = _convert.seen_as(arr, mtype)
         if mspace in (None, 0) and fspace in (None, 0) and arr.shape == self.shape:
             self._dataset.read_direct(arr)
             return
@@ -163,11 +167,16 @@ class DatasetID(ObjectID):
     def write(self, mspace: Any, fspace: Any, arr: NDArray[Any], mtype: Any = None, dxpl: Any = None) -> None:
         """Write the elements of an array that ``mspace`` selects to those that ``fspace`` selects.
 
+        ``mtype`` is what the bytes of its elements are, by default its type.
+
         Raises
         ------
         OSError
             If the dataspaces select different numbers of elements, or elements outside of the dataset or the array.
+        NotSupported
+            If only one of ``mtype`` and the type of the array is that of objects.
         """
+        arr = _convert.seen_as(arr, mtype)
         if mspace in (None, 0) and fspace in (None, 0) and arr.shape == self.shape:
             self._dataset[()] = arr
             return
@@ -710,4 +719,10 @@ class FieldsView(_View):
         for name in chosen:
             if name not in names:
                 raise ValueError(f"Field {name} does not appear in this type.")
-        return self._dataset[parts if chosen else (*names, *parts)]
+        if chosen or isinstance(self._names, str) or len(names) > 1 or self._dataset.shape is None:
+            return self._dataset[parts if chosen else (*names, *parts)]
+        # A list of one name asks for a compound.
+        found = np.asarray(self._dataset[(*names, *parts)])
+        record = np.zeros(found.shape[: found.ndim - self.dtype[0].ndim], self.dtype)
+        record[names[0]] = found
+        return record if record.shape else record[()]

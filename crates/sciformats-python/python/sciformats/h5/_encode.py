@@ -125,7 +125,8 @@ def _text(value: Any, utf8: bool = True) -> bytes:
         found = value
     elif isinstance(value, str):
         found = value.encode("utf-8", "surrogateescape") if utf8 else value.encode("ascii")
-    elif value is None or (isinstance(value, (int, np.integer)) and value == 0):
+    elif isinstance(value, (int, np.integer)) and value == 0:
+        # What NumPy's zeros have in the place of objects.
         return b""
     else:
         raise TypeError(f"Can't implicitly convert non-string objects to strings: {value!r} is of {type(value)}")

@@ -157,8 +157,11 @@ class FileID(GroupID):
         return len(self.get_file_image()) if local is None else os.path.getsize(local)
 
     def reopen(self) -> FileID:
-        """Return another identifier of the file."""
-        return FileID(self._object)
+        """Return the identifier of another opening of the file, which is closed by itself."""
+        from sciformats.h5._objects import File
+        from sciformats.h5._open import reopened
+
+        return FileID(File._of(reopened(self._object._file_of)))
 
     def get_file_image(self) -> bytes:
         """Return the bytes of the file, with all changes."""

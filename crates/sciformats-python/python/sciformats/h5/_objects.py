@@ -10,7 +10,7 @@ import numpy as np
 
 from sciformats._open import Address, checked, state_of
 from sciformats.errors import Conflict, Forbidden, MissingFile
-from sciformats.h5 import _create, _encode, _locks, _names, _types
+from sciformats.h5 import _create, _encode, _locks, _names, _types, h5
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._identifiers import FileID, GroupID, ObjectID
 from sciformats.h5._config import get_config
@@ -452,6 +452,10 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
 
         An object with several hard links is visited once.
         """
+        return self._visit(func, h5.INDEX_NAME, h5.ITER_INC)
+
+    def _visit(self, func: Callable[[str, Any], Any], by: int, order: int) -> Any:
+        """Do what ``visititems`` does, in an order of :mod:`sciformats.h5.h5`."""
         seen = {self._node.address}
 
         def visit(group: Group, name: str, shown: str, link: tuple[str, Any]) -> tuple[Any, Group | None]:
@@ -462,7 +466,7 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             member = wrap(group._file_of, group._node.object_at(target), group._path(name))
             return func(_names.outer(shown), member), member if isinstance(member, Group) else None
 
-        return _beneath(self, visit)
+        return _beneath(self, visit, by, order)
 
     def visititems_links(self, func: Callable[[str, Any], Any]) -> Any:
         """Call a function with the name of each link below and the link, until it returns something other than ``None``."""
@@ -539,14 +543,35 @@ class NamedMembers(ItemsView[str, Any]):
         return f"<ItemsViewHDF5({self._mapping})>"
 
 
-def _beneath(first: Group, visit: Callable[[Group, str, str, tuple[str, Any]], tuple[Any, Group | None]]) -> Any:
+def _beneath(
+    first: Group,
+    visit: Callable[[Group, str, str, tuple[str, Any]], tuple[Any, Group | None]],
+    by: int = h5.INDEX_NAME,
+    order: int = h5.ITER_INC,
+) -> Any:
     """Call a function for each link below a group, until it answers. It gets a group, the name of a link in it, the path from the first
     group, and the link. It returns its answer, and the group below that link that is to be gone through next.
+
+    The links of each group are in the order of their names; by creation if that is asked for and known, or if any order will do.
+
+    Raises
+    ------
+    ValueError
+        If there is no such order.
     """
+    if by not in (h5.INDEX_NAME, h5.INDEX_CRT_ORDER):
+        raise ValueError("Invalid index type specified (invalid index type specified)")
+    if order not in (h5.ITER_INC, h5.ITER_DEC, h5.ITER_NATIVE):
+        raise ValueError("Invalid iteration order specified (invalid iteration order specified)")
+    created = by == h5.INDEX_CRT_ORDER or order == h5.ITER_NATIVE
 
     def links(group: Group) -> Iterator[tuple[str, tuple[str, Any]]]:
-        found = sorted(group._node.links(), key=lambda link: link[0].encode("utf-8", "surrogateescape"))
-        return iter([(name, link) for name, link, _ in found])
+        found = group._node.links()
+        if created and all(at is not None for _, _, at in found):
+            found = sorted(found, key=lambda link: link[2])
+        else:
+            found = sorted(found, key=lambda link: link[0].encode("utf-8", "surrogateescape"))
+        return iter([(name, link) for name, link, _ in (found[::-1] if order == h5.ITER_DEC else found)])
 
     # A list, because groups can be nested deeper than functions of Python.
     stack = [(first, "", links(first))]
@@ -588,7 +613,10 @@ class File(Group):
     track_times : bool, optional
         Whether the root group of a new file stores when it was created and changed.
 
-    Other keywords of h5py, which concern caches, are accepted and have no effect.
+    rdcc_nslots, rdcc_nbytes, rdcc_w0, page_buf_size, min_meta_keep, min_raw_keep, alignment_threshold, alignment_interval, meta_block_size
+        What h5py tells the caches and the allocation of the C library. They have no effect.
+    driver_options
+        ``block_size`` of the driver ``core``, which has no effect, and ``fileobj`` of the driver ``fileobj``.
     """
 
     def __init__(
@@ -606,15 +634,21 @@ class File(Group):
         storage_options: Mapping[str, Any] | None = None,
         backing_store: bool | None = None,
         locking: Any = None,
-        rdcc_nslots: int = 8191,
-        rdcc_nbytes: int = 8 << 20,
-        rdcc_w0: float = 0.75,
+        rdcc_nslots: int | None = None,
+        rdcc_nbytes: int | None = None,
+        rdcc_w0: float | None = None,
         fs_strategy: str | None = None,
         fs_persist: bool = False,
         fs_threshold: int = 1,
         fs_page_size: int | None = None,
         track_times: bool | None = False,
-        **_: Any,
+        page_buf_size: int | None = None,
+        min_meta_keep: int = 0,
+        min_raw_keep: int = 0,
+        alignment_threshold: int = 1,
+        alignment_interval: int = 1,
+        meta_block_size: int | None = None,
+        **driver_options: Any,
     ) -> None:
         if isinstance(name, ObjectID):
             # As in h5py, a file can be made from its identifier.
@@ -639,9 +673,12 @@ class File(Group):
                 "fs_persist": fs_persist,
                 "fs_threshold": fs_threshold,
                 "fs_page_size": fs_page_size,
+                "driver_options": driver_options,
             },
         )
-        found.cache = (int(rdcc_nslots), int(rdcc_nbytes), float(rdcc_w0))
+        given = ((rdcc_nslots, int), (rdcc_nbytes, int), (rdcc_w0, float))
+        nslots, nbytes, w0 = (before if each is None else kind(each) for (each, kind), before in zip(given, found.cache))
+        found.cache = (nslots, nbytes, w0)
         super().__init__(found, found.root, "/")
 
     @classmethod
@@ -687,11 +724,27 @@ class File(Group):
         return False
 
     @classmethod
-    def in_memory(cls, content: bytes | None = None, **options: Any) -> File:
-        """Return a file in memory, which is empty or has the content of a file."""
+    def in_memory(cls, file_image: bytes | None = None, **options: Any) -> File:
+        """Return a file in memory, which is empty or has the content of a file. The options are keywords of ``File``.
+
+        Raises
+        ------
+        TypeError
+            If there are options for a file with a path, or for a new file in spite of the content.
+        """
         import io
 
-        return cls(io.BytesIO(content or b""), "w" if content is None else "r+", **options)
+        # The size by which memory grows has no effect.
+        options.pop("block_size", None)
+        for word in ("driver", "locking", "backing_store", "fileobj"):
+            if word in options:
+                raise TypeError(f"File.in_memory() got an unexpected keyword argument {word!r}")
+        if not file_image:
+            return cls(io.BytesIO(), "w", **options)
+        fresh = [word for word in options if word.startswith("fs_") or word in ("track_order", "track_times")]
+        if fresh:
+            raise TypeError(f"{', '.join(fresh)} parameters cannot be used with file_image")
+        return cls(io.BytesIO(file_image), "r+", **options)
 
     def close(self) -> None:
         """Write all changes to the file, and close it."""

@@ -44,6 +44,7 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
         raise TypeError("backing_store= is for the driver 'core' only")
     if driver == "split":
         raise NotSupported("the driver 'split' is not supported")
+    _check_driver_options(driver, options["driver_options"], name)
     if mode not in ("r", "r+", "w", "w-", "x", "a"):
         raise ValueError("Invalid mode; must be one of r, r+, w, w-, x, a")
     _check_user_block(options["userblock_size"], mode)
@@ -129,6 +130,27 @@ def again(address: Address) -> Opened:
     found.shown = address.shown or ""
     found.driver = "ros3"
     return found
+
+
+def reopened(opened: Any) -> Any:
+    """Return another opening of a file, which shows the same changes and is closed by itself."""
+    opened.check_open()
+    if opened.editor is not None:
+        return Again(opened._first if isinstance(opened, Again) else opened)
+    found = again(opened.address)
+    found.shown, found.driver = opened.shown, opened.driver
+    return found
+
+
+def _check_driver_options(driver: str | None, given: dict[str, Any], name: Any) -> None:
+    """Raise an exception for keywords that a driver does not have."""
+    is_object = hasattr(name, "read")
+    known = "block_size" if driver == "core" else "fileobj" if is_object or driver == "fileobj" else None
+    for word in given:
+        if word != known:
+            raise TypeError(f"{word!r} is an invalid keyword argument for this function")
+    if is_object and given.get("fileobj", name) != name:
+        raise ValueError("Invalid value of 'fileobj' argument; must equal to file-like object if specified.")
 
 
 def _check_user_block(size: Any, mode: str) -> None:

@@ -36,7 +36,9 @@ class Regions:
         shape = dataset.shape
         if shape is None:
             raise TypeError("Empty datasets have no elements to refer to")
-        _, parts = _selection.split(key)
+        names, parts = _selection.split(key)
+        if names:
+            raise TypeError(f"a reference is to elements, and not to their field {names[0]!r}")
         if len(parts) == 1 and dataset._is_mask(parts[0]):
             blocks = _of_mask(np.asarray(parts[0]))
         else:

@@ -11,9 +11,13 @@ import numpy as np
 from sciformats import _index
 from sciformats.errors import NotSupported
 from sciformats.h5 import _names, _selection
+from sciformats.h5._create import UNLIMITED
 
 
 def _options(key: Any, shape: tuple[int, ...]) -> _selection.Chosen:
+    for part in key if isinstance(key, tuple) else (key,):
+        if isinstance(part, slice) and isinstance(part.stop, (int, np.integer)) and part.stop == UNLIMITED:
+            raise NotSupported("h5s.UNLIMITED is not supported in the parts of a virtual dataset: they have a fixed size")
     return _selection.choose(key if isinstance(key, tuple) else (key,), shape)
 
 

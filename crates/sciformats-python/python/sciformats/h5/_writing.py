@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from sciformats.h5._objects import Datatype, File, Group
     from sciformats.h5._dataset import Dataset
 
-#: Keywords of h5py that concern caches and times, and have no effect.
-_IGNORED = frozenset(
-    {"track_times", "track_order", "dcpl", "dapl", "efile_prefix", "virtual_prefix", "rdcc_nbytes", "rdcc_nslots"}
-    | {"rdcc_w0", "fill_time", "lcpl", "copy"}
+#: Keywords of h5py that are read in another place, and those of caches.
+_KNOWN = frozenset(
+    {"track_times", "track_order", "efile_prefix", "virtual_prefix", "rdcc_nbytes", "rdcc_nslots", "rdcc_w0", "fill_time"}
 )
 
 #: What h5py raises, and how it begins the message, if a name cannot be given to what is named here.
@@ -51,8 +50,21 @@ def refusing(what: str) -> Iterator[None]:
 
 
 def _cache(options: dict[str, Any], opened: Any) -> tuple[int, int, float]:
-    nslots, nbytes, w0 = opened.cache
-    return (options.get("rdcc_nslots", nslots), options.get("rdcc_nbytes", nbytes), options.get("rdcc_w0", w0))
+    given = [options.get(word) for word in ("rdcc_nslots", "rdcc_nbytes", "rdcc_w0")]
+    nslots, nbytes, w0 = (before if value is None else value for value, before in zip(given, opened.cache))
+    return (nslots, nbytes, w0)
+
+
+def _with_access(options: dict[str, Any], dapl: Any) -> None:
+    """Add what a property list says to the keywords of ``create_dataset``, which come first."""
+    if dapl is None:
+        return
+    if dapl.cache is not None:
+        for word, value in zip(("rdcc_nslots", "rdcc_nbytes", "rdcc_w0"), dapl.cache):
+            options.setdefault(word, value)
+    for word, prefix in zip(("efile_prefix", "virtual_prefix"), dapl.prefixes):
+        if prefix:
+            options.setdefault(word, os.fsdecode(prefix))
 
 
 def _prefixes(options: dict[str, Any], opened: Any, names: list[str]) -> tuple[str, str]:
@@ -132,7 +144,7 @@ class GroupWriting:
         return file, "/".join([path.rstrip("/"), *rest, last])
 
     def create_group(
-        self, name: Any, track_order: bool | None = None, *, track_times: bool | None = False, **_: Any
+        self, name: Any, track_order: bool | None = None, *, track_times: bool | None = False
     ) -> Group:
         """Create a group. Missing groups on the path are created.
 
@@ -193,18 +205,29 @@ class GroupWriting:
             At least one of the shape, the type of the elements, and the elements.
         options
             The other keywords of h5py: ``chunks``, ``maxshape``, ``compression``, ``compression_opts``, ``shuffle``,
-            ``fletcher32``, ``scaleoffset``, ``fillvalue``, ``external``, ``track_order``, ``track_times``.
+            ``fletcher32``, ``scaleoffset``, ``fillvalue``, ``fill_time``, ``external``, ``efile_prefix``, ``track_order``,
+            ``track_times``, ``dapl``. ``virtual_prefix``, ``rdcc_nslots``, ``rdcc_nbytes`` and ``rdcc_w0`` are kept and have no effect.
+
+        Raises
+        ------
+        TypeError
+            If there is no such keyword.
+        NotSupported
+            If there is a property list ``dcpl``: :func:`sciformats.h5.h5d.create` takes it.
         """
         if name is None:
             raise NotImplementedError("datasets without a name are not supported")
         there = self._elsewhere(name)
         if there is not None:
             return there[0].create_dataset(there[1], shape, dtype, data, **options)
+        if options.pop("dcpl", None) is not None:
+            raise NotSupported("dcpl= is not supported: its settings are keywords here, and h5d.create takes the property list")
+        _with_access(options, options.pop("dapl", None))
         wanted = _create.Wanted(shape, dtype, data)
         settings = wanted.settings(options, self)
         cache = _cache(options, self._file_of)
         prefixes = _prefixes(options, self._file_of, [name for name, _, _ in settings["external"]])
-        left = set(options) - _IGNORED
+        left = set(options) - _KNOWN
         if left:
             raise TypeError(f"create_dataset() got an unexpected keyword argument '{sorted(left)[0]}'")
         path = self._target(name, "dataset")
@@ -246,6 +269,7 @@ class GroupWriting:
             if other.compression is None or other.compression == "lzf":
                 options["compression_opts"] = None
         options.setdefault("track_times", other._node.modified() is not None)
+        options.setdefault("track_order", bool(other._node.orders()[0]))
         options.setdefault("maxshape", other.maxshape if other.maxshape != other.shape else None)
         return self.create_dataset(name, **options)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sciformats.h5 import h5s, h5t
 from sciformats.h5._attributes import AttrID
-from sciformats.h5 import _names
+from sciformats.h5 import _create, _names
 
 __all__ = ["AttrID", "AttrInfo", "create", "delete", "exists", "get_info", "get_num_attrs", "iterate", "open", "rename"]
 
@@ -34,13 +34,25 @@ class AttrInfo(NamedTuple):
 
 
 def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, *, obj_name: bytes = b".") -> Any:
-    """Create an attribute, whose elements are zero, and return its identifier."""
+    """Create an attribute, whose elements are zero, and return its identifier.
+
+    Raises
+    ------
+    OSError
+        If there is an attribute of this name.
+    """
     import numpy as np
 
-    attributes = _of(loc, obj_name).attrs
+    of = _of(loc, obj_name)
+    attributes = of.attrs
+    if name in attributes:
+        raise OSError("Unable to synchronously create attribute (attribute already exists)")
     shape = None if space.kind == h5s.NULL else space.shape
-    attributes._described(_names.inner(name), tid.described, shape, None if shape is None else np.zeros(shape, tid.dtype))
-    return AttrID(_names.inner(name), tid.described, shape, False, attributes)
+    committed, zeros = _create.shared(tid._named, of), None if shape is None else np.zeros(shape, tid.dtype)
+    attributes._described(_names.inner(name), tid.described, shape, zeros, committed)
+    made = AttrID(_names.inner(name), tid.described, shape, committed is not None, attributes)
+    made._shared = committed
+    return made
 
 
 def _of(loc: Any, obj_name: bytes) -> Any:
@@ -48,10 +60,24 @@ def _of(loc: Any, obj_name: bytes) -> Any:
 
 
 def _named(of: Any, name: bytes | None, index: int | None) -> str:
-    """Return the name of an attribute, which is given, or has a place in the order of names."""
-    if (name is None) == (index is None):
+    """Return the name of an attribute, which is given, or has a place in the order of names.
+
+    Raises
+    ------
+    TypeError
+        If neither or both are given, or the place is negative.
+    OSError
+        If there is no such place.
+    """
+    if (name is None) == (index is None) or (index is not None and index < 0):
         raise TypeError("Exactly one of name or index must be specified")
-    found: str = _names.inner(name if name is not None else sorted(of.attrs, key=_names.encoded)[index or 0])
+    if name is None:
+        names = sorted(of.attrs, key=_names.encoded)
+        place = index or 0
+        if place >= len(names):
+            raise OSError("Unable to synchronously open attribute (invalid index specified)")
+        name = names[place]
+    found: str = _names.inner(name)
     return found
 
 
@@ -103,8 +129,20 @@ def iterate(loc: Any, func: Callable[..., Any], index: int = 0, *, info: bool = 
     """Call a function with the name of each attribute, until it returns something other than ``None``.
 
     With ``info`` it also gets what :func:`get_info` returns.
+
+    Raises
+    ------
+    ValueError
+        If the first attribute has a negative number.
+    RuntimeError
+        If there is no such attribute.
     """
-    for name in sorted(_names.encoded(each) for each in loc._object.attrs)[index:]:
+    names = sorted(_names.encoded(each) for each in loc._object.attrs)
+    if index < 0:
+        raise ValueError("Starting index must be a non-negative integer.")
+    if index > 0 and index >= len(names):
+        raise RuntimeError("Error iterating over attributes (invalid index specified)")
+    for name in names[index:]:
         answer = func(name, get_info(loc, name)) if info else func(name)
         if answer is not None:
             return answer

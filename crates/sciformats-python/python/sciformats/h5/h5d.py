@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy as np
-
 from sciformats.errors import NotSupported
-from sciformats.h5 import _encode, _names, _writing, h5s, h5t
+from sciformats.h5 import _convert, _create, _encode, _names, _writing, h5s, h5t
 from sciformats.h5._dataset import DatasetID, StoreInfo
 
 __all__ = ["DatasetID", "StoreInfo", "create", "open"]
@@ -31,13 +29,13 @@ def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, dcpl: Any
     group = loc._object
     mappings = [] if dcpl is None else dcpl.mappings
     if fill is not None:
-        fill = _encode.element(np.asarray(fill, tid.dtype), tid.described, group)
+        fill = _encode.element(_convert.converted(fill, tid.dtype)[()], tid.described, group)
     settings = {
         "datatype": tid.described,
         "shape": list(space.shape) if space.kind == h5s.SIMPLE else None,
         "null": space.kind == h5s.NULL,
         "maximum": None if space.maximum is None else list(space.maximum),
-        "layout": "chunked" if chunks is not None else _LAYOUTS.get(layout, "virtual" if mappings else "chosen"),
+        "layout": _LAYOUTS.get(layout, "virtual" if mappings else "chosen"),
         "chunks": None if chunks is None else list(chunks),
         "filters": filters,
         "fill": fill,
@@ -45,7 +43,7 @@ def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, dcpl: Any
         "fill_time": fill_time,
         "external": [],
         "mappings": mappings,
-        "committed": None,
+        "committed": _create.shared(tid._named, group),
         "tracked": None if dcpl is None else dcpl.track_order,
         "time": None if dcpl is None else dcpl.time,
     }

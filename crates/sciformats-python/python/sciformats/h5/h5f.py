@@ -35,6 +35,8 @@ def open(name: bytes, flags: int = ACC_RDWR, fapl: Any = None) -> Any:
     ------
     ValueError
         If there are flags other than ``ACC_RDONLY`` and ``ACC_RDWR``.
+    OSError
+        If the property list has the bytes of a file, and there is a file at the path.
     """
     from sciformats.h5._objects import File
 
@@ -42,7 +44,12 @@ def open(name: bytes, flags: int = ACC_RDWR, fapl: Any = None) -> Any:
         raise ValueError(f"{flags} is neither ACC_RDONLY nor ACC_RDWR")
     image = None if fapl is None else fapl.image
     if image is not None:
-        return open_file_image(image, flags)
+        if os.path.exists(name):
+            raise FileExistsError("Unable to synchronously open file (file already exists)")
+        if flags == ACC_RDONLY or not fapl.is_stored:
+            return open_file_image(image, flags)
+        with builtins.open(name, "xb") as file:
+            file.write(image)
     arguments = {} if fapl is None else fapl.arguments()
     return File(os.fsdecode(name), "r" if flags == ACC_RDONLY else "r+", **arguments).id
 

@@ -52,9 +52,21 @@ def create(loc: Any, name: bytes, lcpl: Any = None, gcpl: Any = None) -> GroupID
 
 
 def iterate(loc: Any, func: Callable[[bytes], Any], startidx: int = 0, *, obj_name: bytes = b".") -> Any:
-    """Call a function with the name of each link of a group, until it returns something other than ``None``."""
-    of = loc if obj_name == b"." else open(loc, obj_name)
-    for name in list(of)[startidx:]:
+    """Call a function with the name of each link of a group, until it returns something other than ``None``.
+
+    Raises
+    ------
+    ValueError
+        If the first link has a negative number.
+    RuntimeError
+        If there is no such link.
+    """
+    names = list(loc if obj_name == b"." else open(loc, obj_name))
+    if startidx < 0:
+        raise ValueError("Starting index must be non-negative")
+    if startidx > 0 and startidx >= len(names):
+        raise RuntimeError("Error iterating over group's links (invalid index specified)")
+    for name in names[startidx:]:
         answer = func(name)
         if answer is not None:
             return answer

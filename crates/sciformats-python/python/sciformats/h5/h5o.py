@@ -112,11 +112,17 @@ def get_comment(loc: Any, comment: bytes, *, obj_name: bytes = b".", lapl: Any =
 def visit(loc: Any, func: Callable[..., Any], *, idx_type: int = 0, order: int = 0, obj_name: bytes = b".", lapl: Any = None, info: bool = False) -> Any:
     """Call a function with the name of each object below a group, until it returns something other than ``None``.
 
-    With ``info`` it also gets what :func:`get_info` returns.
+    With ``info`` it also gets what :func:`get_info` returns. The objects of each group are in the order of their names, or in that of
+    creation (``h5.INDEX_CRT_ORDER``) if it is known, and from the last one on with ``h5.ITER_DEC``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such order.
     """
 
     def call(name: str, found: Any) -> Any:
         return func(_names.encoded(name), get_info(start, _names.encoded(name))) if info else func(_names.encoded(name))
 
     start = open(loc, obj_name, lapl)
-    return start._object.visititems(call)
+    return start._object._visit(call, idx_type, order)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sciformats.h5 import _names, _virtual
+from sciformats.errors import NotSupported
+from sciformats.h5 import _names, _virtual, h5z
 from sciformats.h5._open import RELEASES
 
 #: The order of creation is kept.
@@ -32,6 +33,11 @@ LINK_CREATE = 6
 OBJECT_CREATE = 7
 #: The class of lists with which links are followed.
 LINK_ACCESS = 8
+
+#: The layout in chunks, which is `h5d.CHUNKED`.
+_CHUNKED = 2
+#: The filters that are stored as optional: a chunk that cannot pass through one is stored without it.
+_OPTIONAL = frozenset({1, 2, 4, 5, 6, 32000})
 
 
 class PropInstanceID:
@@ -248,7 +254,8 @@ class PropDCID(PropOCID):
         return self._parts
 
     def set_chunk(self, dims: tuple[int, ...]) -> None:
-        """Set the shape of a chunk."""
+        """Set the shape of a chunk, and that the elements are stored in chunks."""
+        self._layout = _CHUNKED
         self._chunks = tuple(int(n) for n in dims)
 
     def get_chunk(self) -> tuple[int, ...]:
@@ -273,8 +280,23 @@ class PropDCID(PropOCID):
         """Add checksums."""
         self._filters.append((3, []))
 
-    def set_filter(self, code: int, flags: int = 0, values: tuple[int, ...] = ()) -> None:
-        """Add a filter by its number."""
+    def set_filter(self, code: int, flags: int | None = None, values: tuple[int, ...] | None = None) -> None:
+        """Add a filter by its number. It is stored as optional if it is one of the C library, but for checksums, and as mandatory otherwise.
+
+        Raises
+        ------
+        ValueError
+            If there are flags other than those of a filter.
+        NotSupported
+            If the flags ask for the other way of storing it.
+        """
+        if flags is not None and flags & ~h5z.FLAG_DEFMASK:
+            raise ValueError("Invalid flags (invalid flags)")
+        kept = h5z.FLAG_OPTIONAL if code in _OPTIONAL else h5z.FLAG_MANDATORY
+        if flags is not None and flags != kept:
+            words = "optional" if kept else "mandatory"
+            raise NotSupported(f"flags={flags} is not supported: the filter {code} is stored as {words}, which are the flags {kept}")
+        values = () if values is None else values
         self._filters.append((int(code), [int(value) for value in values]))
 
     def set_fill_value(self, value: Any) -> None:
@@ -296,14 +318,16 @@ class PropDCID(PropOCID):
 
     def settings(self) -> tuple[int | None, tuple[int, ...] | None, list[tuple[int, list[int]]], Any, int | None]:
         """Return the layout, the chunks, the filters, the fill value and the time of writing it."""
-        return self._layout, self._chunks, self._filters, self._fill, self._fill_time
+        chunks = self._chunks if self._layout == _CHUNKED else None
+        return self._layout, chunks, self._filters, self._fill, self._fill_time
 
 
 class PropFAID(PropInstanceID):
     """How a file is opened by :func:`sciformats.h5.h5f.open`."""
 
     def __init__(self) -> None:
-        self._core = False
+        #: How much memory a file in memory takes at once, and whether it is written when it is closed.
+        self._core: tuple[int, bool] | None = None
         self._image: bytes | None = None
         self._bounds: tuple[int, int] | None = None
         self._locking: tuple[bool, bool] | None = None
@@ -311,12 +335,37 @@ class PropFAID(PropInstanceID):
 
     @property
     def image(self) -> bytes | None:
-        """The bytes of a file in memory, if there are any."""
-        return self._image if self._core else None
+        """The bytes of a file in memory, if there are any.
+
+        Raises
+        ------
+        OSError
+            If there are some for a file that is not in memory.
+        """
+        if self._image is not None and self._core is None:
+            raise OSError("Unable to synchronously open file (file image set, but not supported.)")
+        return self._image
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether changes of a file get to its path."""
+        return self._core is None or self._core[1]
 
     def set_fapl_core(self, block_size: int = 64 << 10, backing_store: bool = True) -> None:
-        """Choose a file in memory."""
-        self._core = True
+        """Choose a file in memory, which is written to its path when it is closed if ``backing_store`` is true. The size has no effect."""
+        self._core = (int(block_size), bool(backing_store))
+
+    def get_fapl_core(self) -> tuple[int, bool]:
+        """Return what was set for a file in memory.
+
+        Raises
+        ------
+        ValueError
+            If another kind of file was chosen.
+        """
+        if self._core is None:
+            raise ValueError("the file is not in memory")
+        return self._core
 
     def set_libver_bounds(self, low: int, high: int) -> None:
         """Set the oldest and the newest release whose structures are written, such as ``h5f.LIBVER_V18``."""
@@ -355,6 +404,7 @@ class PropFAID(PropInstanceID):
 
     def set_fapl_sec2(self) -> None:
         """Choose a file with a path, as is the default."""
+        self._core = None
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of ``File``."""
@@ -363,6 +413,8 @@ class PropFAID(PropInstanceID):
             found["libver"] = tuple(RELEASES[at] for at in self._bounds)
         if self._locking is not None:
             found["locking"] = self._locking[0] and ("best-effort" if self._locking[1] else True)
+        if self._core is not None:
+            found["driver"], found["backing_store"] = "core", self._core[1]
         return found
 
     def set_file_image(self, image: bytes) -> None:

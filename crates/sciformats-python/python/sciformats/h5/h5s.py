@@ -388,6 +388,16 @@ def create(class_code: int) -> SpaceID:
 
 
 def create_simple(dims: Indices, max_dims: tuple[int | None, ...] | None = None) -> SpaceID:
-    """Return a dataspace with a shape."""
+    """Return a dataspace with a shape.
+
+    Raises
+    ------
+    ValueError
+        If a dimension is negative, or larger than its maximum.
+    """
+    if any(n < 0 for n in dims):
+        raise ValueError(f"the dimensions {tuple(dims)} are not all numbers of elements")
     most = None if max_dims is None else tuple(None if n in (UNLIMITED, None) else n for n in max_dims)
+    if most is not None and (len(most) != len(dims) or any(m is not None and m < n for m, n in zip(most, dims))):
+        raise ValueError("Maxdims is smaller than dims (maxdims is smaller than dims)")
     return SpaceID(SIMPLE, tuple(int(n) for n in dims), most)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sciformats.errors import NotSupported
 from sciformats.h5 import _encode, _types
 from sciformats.h5 import _names
 from sciformats.h5._types import (
@@ -163,10 +164,18 @@ class TypeID:
         return _PADDINGS.get(self.described[0], STR_NULLTERM)
 
     def set_strpad(self, pad: int) -> None:
-        """Set how strings of fixed length end: in a NUL that is part of them, or filled with NULs or spaces."""
+        """Set how strings of fixed length end: in a NUL that is part of them, or filled with NULs or spaces.
+
+        Raises
+        ------
+        NotSupported
+            If strings of any length shall end otherwise than in a NUL.
+        """
         words = {number: word for word, number in _PADDINGS.items()}
         if pad not in words:
             raise ValueError("strings end in a NUL, or are filled with NULs or spaces")
+        if self.described[0] == "text" and pad != STR_NULLTERM:
+            raise NotSupported("strings of any length always end in a NUL")
         if self.described[0] in _PADDINGS:
             self.described = (words[pad], *self.described[1:])
 
@@ -202,7 +211,15 @@ class TypeID:
         return CSET_UTF8 if self.described[-1] else CSET_ASCII
 
     def set_cset(self, cset: int) -> None:
-        """Set the encoding of strings."""
+        """Set the encoding of strings.
+
+        Raises
+        ------
+        TypeError
+            If the elements are no strings.
+        """
+        if self.described[0] not in (*_PADDINGS, "text"):
+            raise TypeError("only the encoding of strings can be set")
         self.described = (*self.described[:-1], cset == CSET_UTF8)
 
     def get_tag(self) -> bytes:
@@ -344,9 +361,19 @@ class TypeEnumID(TypeCompositeID):
     """Integers with names."""
 
     def enum_insert(self, name: bytes, value: int) -> None:
-        """Add a name."""
+        """Add a name. A value that the integers cannot hold becomes the nearest that they can.
+
+        Raises
+        ------
+        TypeError
+            If there is this name or this value already.
+        """
         word, base, members = self.described
-        self.described = (word, base, [*members, (_names.inner(name), int(value))])
+        for place, (given, kind) in enumerate(((_names.inner(name), "name"), (int(value), "value"))):
+            if any(each[place] == given for each in members):
+                raise TypeError(f"Unable to insert new enumeration member ({kind} redefinition)")
+        limits = np.iinfo(of(base).dtype)
+        self.described = (word, base, [*members, (_names.inner(name), min(max(int(value), int(limits.min)), int(limits.max)))])
 
     def get_member_value(self, index: int) -> int:
         """Return the value of a name."""
