@@ -9,14 +9,14 @@ use hdf5_pure::{CreateOptions, File, Writer};
 use sciformats_core::ReadAt;
 use sciformats_salvage::{Examination, Options, State, examine_storage};
 
-const ROWS: usize = 200;
+pub(crate) const ROWS: usize = 200;
 
 fn numbers(seed: i64, count: usize) -> Vec<i64> {
     (0..count as i64).map(|i| (i * 2_654_435_761 + seed * 40_503) % 100_003 + 1).collect()
 }
 
 /// A file with groups, contiguous elements, and chunks with and without checksums.
-fn sample(bound: Bound) -> Vec<u8> {
+pub(crate) fn sample(bound: Bound) -> Vec<u8> {
     let mut file = Writer::in_memory(&CreateOptions::default().with_bound(bound)).unwrap();
     file.root().attribute("title", "sample").unwrap();
     for group in ["a", "b"] {
@@ -30,12 +30,12 @@ fn sample(bound: Bound) -> Vec<u8> {
     file.into_bytes().unwrap()
 }
 
-fn examined(bytes: Vec<u8>) -> Examination {
+pub(crate) fn examined(bytes: Vec<u8>) -> Examination {
     let storage: Arc<dyn ReadAt> = Arc::new(bytes);
     examine_storage(&storage, &Options::default().with_threads(2)).unwrap()
 }
 
-fn expected(path: &str) -> Option<Vec<i64>> {
+pub(crate) fn expected(path: &str) -> Option<Vec<i64>> {
     let seed = match path.rsplit('/').next()? {
         "plain" => 1,
         "chunked" => 2,
