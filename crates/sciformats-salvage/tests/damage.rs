@@ -718,3 +718,35 @@ fn many_datasets_whose_chunks_may_be_anywhere_take_no_longer_than_others() {
     assert!(found.report().actions.iter().all(|action| action.kind != "place chunks by their order"));
     assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
 }
+
+#[test]
+fn links_of_groups_that_are_written_anew_keep_their_order() {
+    use hdf5_pure::structure::{CreationOrder, CreationProperties, LinkProperties};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saved.h5");
+    for order in [CreationOrder::Tracked, CreationOrder::Indexed] {
+        let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
+        let mut properties = CreationProperties::default();
+        properties.header_version = 2;
+        let mut links = LinkProperties::default();
+        links.order = order;
+        properties.links = Some(links);
+        let root = file.root().id();
+        file.creation_properties(root, &properties).unwrap();
+        for name in ["z", "gone/plain", "a"] {
+            file.dataset(name).write(&numbers(1, ROWS)).unwrap();
+        }
+        let bytes = file.into_bytes().unwrap();
+        let at = File::from_bytes(bytes.clone()).unwrap().group("gone").unwrap().address().0 as usize;
+        let mut damaged = bytes;
+        damaged[at..at + 16].fill(0);
+        let found = examined(damaged);
+        assert_eq!(check(&found).1, 3 * ROWS);
+        found.write(&path).unwrap();
+        let links = File::open(&path).unwrap().root().unwrap().links().unwrap();
+        let mut links: Vec<_> = links.into_iter().map(|link| link.unwrap()).collect();
+        links.sort_by_key(|link| link.creation_order.expect("the root has an order"));
+        let names: Vec<_> = links.iter().map(|link| link.name.to_string()).collect();
+        assert_eq!(names, ["z", "a", "lost+found"]);
+    }
+}

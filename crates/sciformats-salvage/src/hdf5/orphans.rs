@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hdf5_pure::structure::{FoundMessage, Link, MessageType, Target};
+use hdf5_pure::structure::{FoundHeader, FoundMessage, Link, MessageType, Target};
 use hdf5_pure::{Address, Name};
 use sciformats_core::{Result, bound};
 
@@ -175,6 +175,25 @@ impl Work {
         Ok(())
     }
 
+    /// Returns the messages of a group with these links. If the group knows in which order they were created, it still does, and new
+    /// ones are behind the others.
+    fn ordered(&self, header: &FoundHeader, mut links: Vec<Link>) -> Result<Vec<FoundMessage>> {
+        let Some((flags, next)) = order(header) else { return self.carver.group_messages(&links) };
+        let last = links.iter().filter_map(|link| link.creation_order).max();
+        let mut next = last.map_or(0, |last| bound::sum(last, 1)).max(next);
+        for link in links.iter_mut().filter(|link| link.creation_order.is_none()) {
+            link.creation_order = Some(next);
+            next = bound::sum(next, 1);
+        }
+        let mut messages = self.carver.group_messages(&links)?;
+        if let Some(info) = messages.first_mut() {
+            let addresses = usize::from(self.sizes.offsets) * if flags & 2 == 0 { 2 } else { 3 };
+            // The links are in the header, so that no heap and no index has an address.
+            info.body = [&[0, flags][..], &next.to_le_bytes(), &vec![0xff; addresses]].concat();
+        }
+        Ok(messages)
+    }
+
     /// Writes the links of groups anew that lead to nothing, or to more than before.
     pub(super) fn rewrite_groups(&mut self, orphans: &[(u64, String)]) -> Result<()> {
         let dead: BTreeSet<u64> = self.tree.lost.iter().map(|&(_, at, _)| at).collect();
@@ -214,13 +233,21 @@ impl Work {
             }
             let of_links =
                 [MessageType::SymbolTable, MessageType::LinkInfo, MessageType::Link, MessageType::GroupInfo];
-            let mut messages: Vec<FoundMessage> = self.carver.group_messages(&links)?;
+            let mut messages = self.ordered(&node.header, links)?;
             messages.extend(node.header.messages.iter().filter(|m| !of_links.contains(&m.kind)).cloned());
             let patches = self.carver.object(Address(at), &messages, Address(self.next))?;
             self.lay(patches);
         }
         Ok(())
     }
+}
+
+/// Returns the fields of the message by which a group says that its links have an order: the flags, and the next number.
+fn order(header: &FoundHeader) -> Option<(u8, i64)> {
+    let info = header.messages.iter().find(|message| message.kind == MessageType::LinkInfo)?;
+    let flags = info.body.get(1)? & 3;
+    let next = info.body.get(2..)?.first_chunk()?;
+    (flags & 1 != 0).then_some((flags, i64::from_le_bytes(*next)))
 }
 
 fn link(name: &str, at: u64) -> Link {
