@@ -3,6 +3,7 @@
 #![doc = include_str!("../README.md")]
 
 mod boxes;
+mod earlier;
 mod family;
 mod flips;
 mod hdf5;

@@ -229,7 +229,7 @@ impl RepairPlan {
     fn checksums(&mut self, storage: &Arc<dyn ReadAt>) -> Result<()> {
         for _ in 0..ROUNDS {
             let view = self.view(storage);
-            let (count, found) = faults(&view)?;
+            let (mut count, found) = faults(&view)?;
             let mut changed = false;
             for Wrong { structure, offset, stored, computed } in found {
                 let there = view.read_at(offset, 4).map(|bytes| bytes.to_vec()).unwrap_or_default();
@@ -240,7 +240,7 @@ impl RepairPlan {
                     continue;
                 }
                 let before = self.repairs.clone();
-                changed |= match flipped(&*view, (offset, stored, computed)) {
+                let did = match flipped(&*view, (offset, stored, computed)) {
                     // A bit of the checksum itself is corrected below.
                     Some(flip) if flip.offset < offset => {
                         let reason = format!(
@@ -258,9 +258,12 @@ impl RepairPlan {
                     }
                 };
                 // Bytes of the structure that were changed would now be taken for right ones.
-                if faults(&self.view(storage))?.0 > count {
+                let now = if did { faults(&self.view(storage))?.0 } else { count };
+                if now > count {
                     self.repairs = before;
-                    changed = false;
+                } else {
+                    count = now;
+                    changed |= did;
                 }
             }
             if !changed {

@@ -1,18 +1,20 @@
 //! Writes what was found to a clean file, and marks what is damaged.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use hdf5_pure::structure::Dataspace;
 use hdf5_pure::values::{Empty, Encoder};
-use hdf5_pure::{Address, Datatype, Editor, Value};
+use hdf5_pure::{Address, Datatype, Editor, Name, Node, Value};
 use sciformats::{File, Format, OpenOptions};
 use sciformats_convert::convert::{Loss, Options, Plan};
 use sciformats_convert::sink::WriteOptions;
 use sciformats_core::storage::{Durability, Scratch};
 use sciformats_core::{ReadAt, Result};
 
-use crate::report::{LEFT_OUT, Report, State};
+use crate::earlier::{self, Slab};
+use crate::report::{LEFT_OUT, ObjectReport, Report, State};
 
 /// The attribute that lists the parts that were not found: in each row the index of the first element, and then the lengths.
 pub const MISSING: &str = "missing";
@@ -45,6 +47,7 @@ pub(crate) fn hdf5(
         }),
     }
     losses.extend(plan.rescue(scratch.path(), &write)?);
+    let mut marks = Marks::of(report, scratch.path())?;
     let mut editor = Editor::open(scratch.path())?;
     for object in report.objects.iter().filter(|object| object.state < State::Lost) {
         // A path that is no text cannot be looked for.
@@ -53,7 +56,10 @@ pub(crate) fn hdf5(
         }
     }
     keep_empty(report, &original, &mut editor)?;
-    mark(&report.clone().with_losses(&losses), &mut editor)?;
+    let said = report.clone().with_losses(&losses);
+    for object in said.objects.iter().filter(|object| object.state > State::Unchecked) {
+        marks.set(object, &mut editor, &mut losses)?;
+    }
     editor.close()?;
     scratch.finish(Durability::Power)?;
     Ok(losses)
@@ -83,35 +89,101 @@ fn keep_empty(report: &Report, original: &hdf5_pure::File, editor: &mut Editor) 
     Ok(())
 }
 
-/// Gives each object that is damaged its attributes.
-fn mark(report: &Report, editor: &mut Editor) -> Result<()> {
-    for object in &report.objects {
-        if object.state <= State::Unchecked {
-            continue;
+/// The attributes of the new file that have the names of those by which salvage says what is damaged.
+struct Marks(BTreeMap<String, Taken>);
+
+/// Those of one object.
+#[derive(Default)]
+struct Taken {
+    /// The names of all attributes.
+    names: Vec<Name>,
+    /// What an earlier salvage has said of it.
+    damage: Option<String>,
+    missing: Option<Vec<Slab>>,
+}
+
+impl Marks {
+    fn of(report: &Report, path: &Path) -> Result<Self> {
+        let file = hdf5_pure::File::open(path)?;
+        let mut marks = BTreeMap::new();
+        for object in &report.objects {
+            if let Ok(node) = file.object(&object.path)
+                && let Ok(attributes) = file.attributes_at(node.address())
+            {
+                let taken = Taken::of(&node, &attributes);
+                if taken.has(MISSING) || taken.has(DAMAGE) {
+                    marks.insert(object.path.clone(), taken);
+                }
+            }
         }
+        Ok(Self(marks))
+    }
+
+    /// Gives an object that is damaged its attributes. What an earlier salvage has said stays true, and attributes of the user that
+    /// have these names get others.
+    fn set(&mut self, object: &ObjectReport, editor: &mut Editor, losses: &mut Vec<Loss>) -> Result<()> {
         // What has no path in the new file is in the report only.
-        let Ok(id) = editor.id(&object.path) else { continue };
-        if !object.missing.is_empty() {
-            editor.attribute(id, MISSING, Slabs(&object.missing))?;
+        let Ok(id) = editor.id(&object.path) else { return Ok(()) };
+        let taken = self.0.remove(&object.path).unwrap_or_default();
+        for (name, is_mark) in [(MISSING, taken.missing.is_some()), (DAMAGE, taken.damage.is_some())] {
+            if taken.has(name) && !is_mark {
+                let other = earlier::before(name, |name| taken.has(name));
+                editor.object(&object.path)?.rename_attribute(name, &other)?;
+                let what = earlier::renamed(&other);
+                losses.push(Loss { path: format!("{}@{name}", object.path), what, lost: None });
+            }
+        }
+        let missing = earlier::merged(&object.missing, taken.missing.unwrap_or_default());
+        if !missing.is_empty() {
+            editor.attribute(id, MISSING, Slabs(&missing))?;
         }
         let rest = if object.unchecked { ", the rest unchecked" } else { "" };
         let text = format!("{}{rest}: {}", object.state.word(), object.reasons.join("; "));
         let text: String = text.chars().filter(|c| *c != '\0').take(2000).collect();
-        editor.attribute(id, DAMAGE, text.as_str())?;
+        let text = earlier::joined(&text, taken.damage.as_deref().unwrap_or_default());
+        editor.attribute(id, DAMAGE, text.as_str())
     }
-    Ok(())
+}
+
+impl Taken {
+    fn of(node: &Node, attributes: &[hdf5_pure::Attribute]) -> Self {
+        let named = |wanted: &str| {
+            attributes
+                .iter()
+                .find(|found| found.name().is_some_and(|name| name.as_bytes() == wanted.as_bytes()))
+        };
+        let texts = named(DAMAGE).and_then(|found| found.read::<String>().ok());
+        let damage = texts.and_then(|texts| match texts.as_slice() {
+            [text] if earlier::is_damage(text) => Some(text.clone()),
+            _ => None,
+        });
+        let missing = match (node, named(MISSING)) {
+            (Node::Dataset(dataset), Some(found)) if damage.is_some() => {
+                found.read::<u64>().ok().and_then(|numbers| earlier::slabs(&numbers, dataset.shape()))
+            }
+            _ => None,
+        };
+        let names = attributes.iter().filter_map(|attribute| attribute.name().cloned()).collect();
+        Self { names, damage, missing }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|found| found.as_bytes() == name.as_bytes())
+    }
 }
 
 /// Parts of an array as the value of an attribute.
 struct Slabs<'a>(&'a [(Vec<u64>, Vec<u64>)]);
 
-/// The most rows of the attribute: attributes are small.
+/// The most rows of the attribute and the most bytes of its numbers: attributes are small.
 const ROWS: usize = 2000;
+const BYTES: usize = 60_000;
 
 impl Value for Slabs<'_> {
     fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)> {
         let rank = self.0.first().map_or(0, |(start, _)| start.len());
-        let rows = self.0.len().min(ROWS);
+        let most = BYTES.checked_div(rank * 16).map_or(ROWS, |most| most.clamp(1, ROWS));
+        let rows = self.0.len().min(most);
         let mut numbers: Vec<u64> = Vec::new();
         for (i, (start, count)) in self.0.iter().take(rows).enumerate() {
             if i + 1 == rows && self.0.len() > rows {

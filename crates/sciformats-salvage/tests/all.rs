@@ -1,5 +1,6 @@
 //! The integration tests, in one program, because each program is linked with everything.
 
+mod again;
 mod damage;
 mod others;
 mod repair;

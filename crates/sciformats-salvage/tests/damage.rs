@@ -9,14 +9,14 @@ use hdf5_pure::{CreateOptions, File, Writer};
 use sciformats_core::ReadAt;
 use sciformats_salvage::{Examination, Options, State, examine_storage};
 
-const ROWS: usize = 200;
+pub(crate) const ROWS: usize = 200;
 
 fn numbers(seed: i64, count: usize) -> Vec<i64> {
     (0..count as i64).map(|i| (i * 2_654_435_761 + seed * 40_503) % 100_003 + 1).collect()
 }
 
 /// A file with groups, contiguous elements, and chunks with and without checksums.
-fn sample(bound: Bound) -> Vec<u8> {
+pub(crate) fn sample(bound: Bound) -> Vec<u8> {
     let mut file = Writer::in_memory(&CreateOptions::default().with_bound(bound)).unwrap();
     file.root().attribute("title", "sample").unwrap();
     for group in ["a", "b"] {
@@ -30,12 +30,12 @@ fn sample(bound: Bound) -> Vec<u8> {
     file.into_bytes().unwrap()
 }
 
-fn examined(bytes: Vec<u8>) -> Examination {
+pub(crate) fn examined(bytes: Vec<u8>) -> Examination {
     let storage: Arc<dyn ReadAt> = Arc::new(bytes);
     examine_storage(&storage, &Options::default().with_threads(2)).unwrap()
 }
 
-fn expected(path: &str) -> Option<Vec<i64>> {
+pub(crate) fn expected(path: &str) -> Option<Vec<i64>> {
     let seed = match path.rsplit('/').next()? {
         "plain" => 1,
         "chunked" => 2,
@@ -265,7 +265,7 @@ fn a_shape_that_the_file_cannot_fill_is_left_out_and_told() {
 }
 
 /// Overwrites everything that begins with a signature with zeros.
-fn erased(mut bytes: Vec<u8>, signature: &[u8; 4], len: usize) -> (Vec<u8>, usize) {
+fn erased(mut bytes: Vec<u8>, signature: &[u8], len: usize) -> (Vec<u8>, usize) {
     let places: Vec<usize> = (0..bytes.len() - 4).filter(|&at| bytes[at..].starts_with(signature)).collect();
     for &at in &places {
         let end = bytes.len().min(at + len);
@@ -276,7 +276,7 @@ fn erased(mut bytes: Vec<u8>, signature: &[u8; 4], len: usize) -> (Vec<u8>, usiz
 
 #[test]
 fn chunks_of_arrays_whose_headers_are_lost() {
-    for (max, signature) in [(Some(ROWS as u64), b"FAHD"), (None, b"EAHD")] {
+    for (max, signature) in [(Some(ROWS as u64), &b"FAHD"[..]), (None, b"EAHD")] {
         let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
         for (name, seed) in [("a/chunked", 2), ("a/zipped", 3)] {
             let dataset = file.dataset(name).shape([ROWS as u64]).max_shape([max]).chunks([1]);
@@ -702,4 +702,51 @@ fn nodes_and_heaps_that_all_fit_each_other_take_no_longer_than_others() {
     let found = examined(bytes);
     assert!(found.report().structures.get("local heap").is_some_and(|&count| count > 16_000));
     assert_eq!(check(&found).0, 6);
+}
+
+#[test]
+fn many_datasets_whose_chunks_may_be_anywhere_take_no_longer_than_others() {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest)).unwrap();
+    for i in 0..2000 {
+        file.dataset(&format!("{i}")).shape([8]).chunks([8]).write(&numbers(i, 8)).unwrap();
+    }
+    let (mut bytes, count) = erased(file.into_bytes().unwrap(), b"TREE\x01", 64);
+    assert_eq!(count, 2000);
+    bytes.extend((0..4u32 << 20).flat_map(|i| (i | 1).to_le_bytes()));
+    let begin = std::time::Instant::now();
+    let found = examined(bytes);
+    assert!(found.report().actions.iter().all(|action| action.kind != "place chunks by their order"));
+    assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
+}
+
+#[test]
+fn links_of_groups_that_are_written_anew_keep_their_order() {
+    use hdf5_pure::structure::{CreationOrder, CreationProperties, LinkProperties};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saved.h5");
+    for order in [CreationOrder::Tracked, CreationOrder::Indexed] {
+        let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
+        let mut properties = CreationProperties::default();
+        properties.header_version = 2;
+        let mut links = LinkProperties::default();
+        links.order = order;
+        properties.links = Some(links);
+        let root = file.root().id();
+        file.creation_properties(root, &properties).unwrap();
+        for name in ["z", "gone/plain", "a"] {
+            file.dataset(name).write(&numbers(1, ROWS)).unwrap();
+        }
+        let bytes = file.into_bytes().unwrap();
+        let at = File::from_bytes(bytes.clone()).unwrap().group("gone").unwrap().address().0 as usize;
+        let mut damaged = bytes;
+        damaged[at..at + 16].fill(0);
+        let found = examined(damaged);
+        assert_eq!(check(&found).1, 3 * ROWS);
+        found.write(&path).unwrap();
+        let links = File::open(&path).unwrap().root().unwrap().links().unwrap();
+        let mut links: Vec<_> = links.into_iter().map(|link| link.unwrap()).collect();
+        links.sort_by_key(|link| link.creation_order.expect("the root has an order"));
+        let names: Vec<_> = links.iter().map(|link| link.name.to_string()).collect();
+        assert_eq!(names, ["z", "a", "lost+found"]);
+    }
 }

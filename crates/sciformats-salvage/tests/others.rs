@@ -9,20 +9,20 @@ use std::sync::Arc;
 use sciformats_core::ReadAt;
 use sciformats_salvage::{Examination, Options, State, examine, examine_storage};
 
-type Slabs = Vec<(Vec<u64>, Vec<u64>)>;
+pub(crate) type Slabs = Vec<(Vec<u64>, Vec<u64>)>;
 
 /// Numbers without zeros, so that a zero shows what is missing.
-fn numbers(seed: u64, count: usize) -> Vec<u32> {
+pub(crate) fn numbers(seed: u64, count: usize) -> Vec<u32> {
     (0..count as u64).map(|i| ((i * 2_654_435_761 + seed * 40_503) % 100_003 + 1) as u32).collect()
 }
 
-fn examined(bytes: &[u8]) -> Option<Examination> {
+pub(crate) fn examined(bytes: &[u8]) -> Option<Examination> {
     let storage: Arc<dyn ReadAt> = Arc::new(bytes.to_vec());
     examine_storage(&storage, &Options::default().with_threads(1)).ok()
 }
 
 /// Damages that are the same in each run: cuts, lost sectors, changed bits, an overwritten head.
-fn damages(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn damages(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     let len = bytes.len();
     for cut in (1..len).step_by((len / 40).max(1) | 1) {
@@ -53,7 +53,7 @@ fn damages(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     all
 }
 
-fn is_missing(missing: &Slabs, index: &[u64]) -> bool {
+pub(crate) fn is_missing(missing: &Slabs, index: &[u64]) -> bool {
     missing.iter().any(|(start, count)| {
         start.iter().zip(count).zip(index).all(|((start, count), at)| start <= at && *at < start + count)
     })
@@ -183,7 +183,7 @@ fn raw_array_without_the_first_fields_of_its_header() {
 }
 
 #[allow(clippy::type_complexity, reason = "the parts are named where they are used")]
-fn trajectory() -> (Vec<u8>, BTreeMap<(u64, String), Vec<u32>>) {
+pub(crate) fn trajectory() -> (Vec<u8>, BTreeMap<(u64, String), Vec<u32>>) {
     let options = gsd_rs::CreateOptions::new("test", "walk", gsd_rs::Version::new(1, 0));
     let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options).unwrap();
     let mut chunks = BTreeMap::new();
@@ -273,7 +273,7 @@ fn gsd_without_header_or_index() {
     assert_eq!(*reader.read::<u32>(&step).unwrap(), chunks[&(7, "step".to_owned())][..]);
 }
 
-fn document() -> (Vec<u8>, BTreeMap<String, Vec<u32>>) {
+pub(crate) fn document() -> (Vec<u8>, BTreeMap<String, Vec<u32>>) {
     let mut document = asdf_core::Document::new();
     document.set("title", "salvage").unwrap();
     let mut arrays = BTreeMap::new();
@@ -464,7 +464,7 @@ fn asdf_without_its_tree_or_its_index() {
     }
 }
 
-fn frame(zeros: bool) -> (Vec<u8>, Vec<u32>) {
+pub(crate) fn frame(zeros: bool) -> (Vec<u8>, Vec<u32>) {
     let params =
         cframe::ArrayParams::new(&[40, 30], "<u4").unwrap().with_chunks(&[10, 10]).with_blocks(&[5, 10]);
     let mut data = numbers(5, 1200);

@@ -143,6 +143,45 @@ fn elements_are_never_taken_for_right() {
 }
 
 #[test]
+fn a_repair_that_reveals_faults_undoes_no_other() {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
+    file.dataset("a/b/c/d/e/energy").write(&[1i64]).unwrap();
+    // A group that is looked at after all others.
+    let last = "z/z/z/z/z/z/z";
+    for i in 0..4 {
+        file.dataset(&format!("{last}/{i}")).write(&[i]).unwrap();
+    }
+    let sound = file.into_bytes().unwrap();
+    let opened = File::from_bytes(sound.clone()).unwrap();
+    let mut damaged = sound.clone();
+    let header = |path: &str| opened.object(path).unwrap().address().0 as usize;
+    let checksum_of = |path: &str| {
+        let start = header(path);
+        let flags = sound[start + 5];
+        let at = start + 6 + if flags & 0x20 != 0 { 16 } else { 0 } + if flags & 0x10 != 0 { 4 } else { 0 };
+        let width = 1 << (flags & 3);
+        let len = sound[at..at + width].iter().rev().fold(0, |len, &byte| len << 8 | usize::from(byte));
+        at + width + len
+    };
+    // Each of these is seen when the one before is mended.
+    for path in ["a", "a/b", "a/b/c", "a/b/c/d", "a/b/c/d/e"] {
+        damaged[checksum_of(path)] ^= 0xff;
+    }
+    // Its checksum would be that of links that lead to nothing.
+    for i in 0..4 {
+        let at = header(&format!("{last}/{i}")).to_le_bytes();
+        let (start, end) = (header(last), checksum_of(last));
+        let found = sound[start..end].windows(8).position(|eight| eight == at).unwrap();
+        damaged[start + found] ^= 3;
+    }
+    let storage: std::sync::Arc<dyn sciformats_core::ReadAt> = std::sync::Arc::new(damaged);
+    let plan = RepairPlan::of_storage(&storage).unwrap();
+    let kinds: Vec<&str> = plan.repairs.iter().map(|repair| repair.kind).collect();
+    assert_eq!(kinds, ["correct a checksum"; 5], "{plan:#?}");
+    assert_eq!((plan.before, plan.after), (2, 1));
+}
+
+#[test]
 fn a_block_index_and_the_size_of_an_array() {
     let mut document = asdf_core::Document::new();
     for i in 0..3 {

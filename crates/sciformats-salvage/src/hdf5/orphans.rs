@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hdf5_pure::structure::{FoundMessage, Link, MessageType, Target};
+use hdf5_pure::structure::{FoundHeader, FoundMessage, Link, MessageType, Target};
 use hdf5_pure::{Address, Name};
 use sciformats_core::{Result, bound};
 
 use super::reach::{Tree, is_group};
 use super::{Work, reach};
+use crate::earlier::free;
 use crate::report::Confidence;
+
+/// The group with what nothing leads to.
+const SHELF: &str = "lost+found";
 
 impl Work {
     /// Leaves the parts of a header out that cannot be read, so that the other parts can.
@@ -93,13 +97,19 @@ impl Work {
             children.extend(tree.nodes.keys().copied().filter(|&child| child != at));
             trees.insert(at, tree);
         }
+        let (shelf, mut taken) = self.shelf();
+        let mut place = |at: u64| {
+            let name = free(&format!("{at:#x}"), |name| taken.contains(name.as_bytes()));
+            taken.insert(name.clone().into_bytes());
+            format!("/{shelf}/{name}")
+        };
         let made = std::mem::take(&mut self.made);
         children.extend(made.iter().flat_map(|(_, links)| links).filter_map(|link| match link.target {
             Target::Hard(target) => Some(target.0),
             _ => None,
         }));
         for (heap, links) in made {
-            if let Err(error) = self.make_group(heap, &links, &mut found) {
+            if let Err(error) = self.make_group((heap, place(heap)), &links, &mut found) {
                 self.act("leave out a group", heap, error.to_string(), Confidence::High);
             }
         }
@@ -109,7 +119,7 @@ impl Work {
             if self.tree.nodes.contains_key(&at) {
                 continue;
             }
-            let path = format!("/lost+found/{at:#x}");
+            let path = place(at);
             if self.tree.walk(&self.carver, at, &path) {
                 let reason = "nothing leads to this object".to_owned();
                 let checked = self.carved.iter().any(|carved| carved.address.0 == at && carved.checked);
@@ -121,13 +131,39 @@ impl Work {
         found
     }
 
+    /// Returns the name of the group of the root with what nothing leads to, and the names that an earlier salvage has used in it. What
+    /// else has that name keeps it.
+    fn shelf(&self) -> (String, BTreeSet<Vec<u8>>) {
+        let links = self.tree.nodes.get(&self.root).map_or(&[][..], |root| &root.links);
+        let taken = |name: &str| links.iter().any(|link| link.name.as_bytes() == name.as_bytes());
+        match self.group_of_root(SHELF).and_then(|at| self.tree.nodes.get(&at)) {
+            Some(node) => {
+                (SHELF.to_owned(), node.links.iter().map(|link| link.name.as_bytes().to_vec()).collect())
+            }
+            None => (free(SHELF, taken), BTreeSet::new()),
+        }
+    }
+
+    /// Returns the group of this name to which the root leads.
+    fn group_of_root(&self, name: &str) -> Option<u64> {
+        let links = &self.tree.nodes.get(&self.root)?.links;
+        let link = links.iter().find(|link| link.name.as_bytes() == name.as_bytes())?;
+        let Target::Hard(Address(at)) = link.target else { return None };
+        let node = self.tree.nodes.get(&at)?;
+        (at != self.root && node.is_group() && node.path == format!("/{name}")).then_some(at)
+    }
+
     /// Makes a group of the links that were found with their names and without their group.
-    fn make_group(&mut self, heap: u64, links: &[Link], found: &mut Vec<(u64, String)>) -> Result<()> {
+    fn make_group(
+        &mut self,
+        (heap, path): (u64, String),
+        links: &[Link],
+        found: &mut Vec<(u64, String)>,
+    ) -> Result<()> {
         let at = self.next;
         let messages = self.carver.group_messages(links)?;
         let patches = self.carver.object(Address(at), &messages, Address(bound::sum(at, 64)))?;
         self.lay(patches);
-        let path = format!("/lost+found/{heap:#x}");
         let reason = format!(
             "{} names of symbol table nodes that nothing leads to are in the heap at {heap}, whose group is lost",
             links.len()
@@ -139,48 +175,79 @@ impl Work {
         Ok(())
     }
 
+    /// Returns the messages of a group with these links. If the group knows in which order they were created, it still does, and new
+    /// ones are behind the others.
+    fn ordered(&self, header: &FoundHeader, mut links: Vec<Link>) -> Result<Vec<FoundMessage>> {
+        let Some((flags, next)) = order(header) else { return self.carver.group_messages(&links) };
+        let last = links.iter().filter_map(|link| link.creation_order).max();
+        let mut next = last.map_or(0, |last| bound::sum(last, 1)).max(next);
+        for link in links.iter_mut().filter(|link| link.creation_order.is_none()) {
+            link.creation_order = Some(next);
+            next = bound::sum(next, 1);
+        }
+        let mut messages = self.carver.group_messages(&links)?;
+        if let Some(info) = messages.first_mut() {
+            let addresses = usize::from(self.sizes.offsets) * if flags & 2 == 0 { 2 } else { 3 };
+            // The links are in the header, so that no heap and no index has an address.
+            info.body = [&[0, flags][..], &next.to_le_bytes(), &vec![0xff; addresses]].concat();
+        }
+        Ok(messages)
+    }
+
     /// Writes the links of groups anew that lead to nothing, or to more than before.
     pub(super) fn rewrite_groups(&mut self, orphans: &[(u64, String)]) -> Result<()> {
         let dead: BTreeSet<u64> = self.tree.lost.iter().map(|&(_, at, _)| at).collect();
-        let mut extra = None;
-        if !orphans.is_empty() {
+        let mut extra: BTreeMap<u64, Vec<Link>> = BTreeMap::new();
+        if let Some(shelf) = orphans.first().and_then(|(_, path)| path.split('/').nth(1)) {
             let links: Vec<Link> = orphans
                 .iter()
                 .map(|(at, path)| link(path.rsplit('/').next().unwrap_or_default(), *at))
                 .collect();
-            let at = self.next;
-            let messages = self.carver.group_messages(&links)?;
-            let patches = self.carver.object(Address(at), &messages, Address(bound::sum(at, 64)))?;
-            self.lay(patches);
-            extra = Some(link("lost+found", at));
+            match self.group_of_root(shelf) {
+                Some(group) => extra.insert(group, links),
+                None => {
+                    let at = self.next;
+                    let messages = self.carver.group_messages(&links)?;
+                    let patches = self.carver.object(Address(at), &messages, Address(bound::sum(at, 64)))?;
+                    self.lay(patches);
+                    extra.insert(self.root, vec![link(shelf, at)])
+                }
+            };
         }
-        let groups: Vec<u64> = self
+        let groups: BTreeSet<u64> = self
             .tree
             .nodes
             .iter()
             .filter(|(_, node)| node.is_group() && (node.broken.is_some() || node.has_dead))
             .map(|(&at, _)| at)
-            .chain(extra.is_some().then_some(self.root))
-            .collect::<BTreeSet<_>>()
-            .into_iter()
+            .chain(extra.keys().copied())
             .collect();
         for at in groups {
             let Some(node) = self.tree.nodes.get(&at) else { continue };
             let mut links = node.links.clone();
             links.retain(|link| !matches!(link.target, Target::Hard(target) if dead.contains(&target.0)));
-            if at == self.root {
-                links.retain(|known| extra.as_ref().is_none_or(|extra| known.name != extra.name));
-                links.extend(extra.clone());
+            for mut more in extra.remove(&at).unwrap_or_default() {
+                let taken = |name: &str| links.iter().any(|known| known.name.as_bytes() == name.as_bytes());
+                more.name = Name::from(free(&more.name.to_string(), taken).as_str());
+                links.push(more);
             }
             let of_links =
                 [MessageType::SymbolTable, MessageType::LinkInfo, MessageType::Link, MessageType::GroupInfo];
-            let mut messages: Vec<FoundMessage> = self.carver.group_messages(&links)?;
+            let mut messages = self.ordered(&node.header, links)?;
             messages.extend(node.header.messages.iter().filter(|m| !of_links.contains(&m.kind)).cloned());
             let patches = self.carver.object(Address(at), &messages, Address(self.next))?;
             self.lay(patches);
         }
         Ok(())
     }
+}
+
+/// Returns the fields of the message by which a group says that its links have an order: the flags, and the next number.
+fn order(header: &FoundHeader) -> Option<(u8, i64)> {
+    let info = header.messages.iter().find(|message| message.kind == MessageType::LinkInfo)?;
+    let flags = info.body.get(1)? & 3;
+    let next = info.body.get(2..)?.first_chunk()?;
+    (flags & 1 != 0).then_some((flags, i64::from_le_bytes(*next)))
 }
 
 fn link(name: &str, at: u64) -> Link {

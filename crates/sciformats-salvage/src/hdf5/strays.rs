@@ -18,12 +18,14 @@ const ARRAY_BLOCKS: [&str; 3] =
 const SEARCHED: u64 = 1 << 30;
 /// The most ends that are tried for a stream.
 const ENDS: usize = 4;
-/// The bytes that may be read and decoded for each byte that is searched, and how many more. Overlapping streams would otherwise take
-/// time that grows with the square of the size of the file.
+/// The bytes that may be read and decoded for each byte that is searched, and how many more, for all datasets together. Overlapping
+/// streams, and many datasets, would otherwise take time that grows with the square of the size of the file.
 const PER_BYTE: u64 = 64;
-const BUDGET: u64 = 64 << 20;
-/// The most chunks that are placed by their order.
+const BUDGET: u64 = 1 << 30;
+/// The most chunks of a dataset that are placed by their order.
 const PLACED: u64 = 100_000;
+/// The most chunks that are looked for, and the most that are found, for all datasets together.
+const ALL: usize = 1 << 20;
 /// The numbers of filters whose result tells whether a chunk was found: a stream of deflate has an end, and Fletcher32 a checksum.
 const DEFLATE: u16 = 1;
 const FLETCHER32: u16 = 3;
@@ -103,33 +105,26 @@ impl Work {
     pub(super) fn place_by_order(&mut self, file: &File, broken: &mut [Broken]) {
         self.note_reached();
         let gaps = self.gaps(broken);
-        if gaps.iter().map(|(start, end)| end - start).fold(0, bound::sum) > SEARCHED {
+        if length(&gaps) > SEARCHED {
             return;
         }
-        let mut claims: BTreeMap<u64, Vec<(usize, StoredChunk)>> = BTreeMap::new();
-        let lost: Vec<Vec<Vec<u64>>> = broken.iter().map(Broken::lost).collect();
+        let mut lost: Vec<Vec<Vec<u64>>> = Vec::new();
+        let mut count = 0;
+        for found in broken.iter() {
+            let places = found.lost();
+            count += places.len();
+            if count > ALL {
+                return;
+            }
+            lost.push(places);
+        }
         let incomplete: Vec<(usize, Dataset)> = broken
             .iter()
             .enumerate()
             .filter(|(i, _)| lost.get(*i).is_some_and(|places| !places.is_empty()))
             .filter_map(|(i, found)| Some((i, file.dataset_at(Address(found.at)).ok()?)))
             .collect();
-        // Chunks that tell whether they were found come first, and the others are looked for in what is left.
-        let mut proven = Vec::new();
-        for is_proven in [true, false] {
-            let gaps = without(&gaps, &mut proven);
-            for (i, dataset) in &incomplete {
-                let Some(found) = broken.get(*i) else { continue };
-                if is_proven == (found.filters == 0) {
-                    continue;
-                }
-                for chunk in self.candidates(dataset, found, &gaps) {
-                    let start = self.carver.offset(chunk.address);
-                    proven.push((start, bound::sum(start, chunk.size)));
-                    claims.entry(chunk.address.0).or_default().push((*i, chunk));
-                }
-            }
-        }
+        let claims = self.claims(&incomplete, broken, &gaps);
         // A chunk that two datasets can have belongs to neither.
         let mut sole: BTreeMap<usize, Vec<StoredChunk>> = BTreeMap::new();
         let mut disputed = BTreeSet::new();
@@ -162,6 +157,38 @@ impl Work {
         }
     }
 
+    /// Returns the chunks that datasets may have, by their addresses.
+    fn claims(
+        &self,
+        incomplete: &[(usize, Dataset)],
+        broken: &[Broken],
+        gaps: &[(u64, u64)],
+    ) -> BTreeMap<u64, Vec<(usize, StoredChunk)>> {
+        let mut claims: BTreeMap<u64, Vec<(usize, StoredChunk)>> = BTreeMap::new();
+        let bytes = bound::sum(BUDGET, bound::product(PER_BYTE, length(gaps)));
+        let mut left = Left { bytes, chunks: ALL };
+        let mut proven = Vec::new();
+        // Chunks that tell whether they were found come first, and the others are looked for in what is left.
+        for is_proven in [true, false] {
+            let gaps = without(gaps, &mut proven);
+            let mut claimed = Vec::new();
+            for (i, dataset) in incomplete {
+                let Some(found) = broken.get(*i).filter(|found| is_proven == (found.filters > 0)) else {
+                    continue;
+                };
+                // A dataset that was not looked at could have the chunks of another of its kind.
+                let Some(chunks) = self.candidates(dataset, found, &gaps, &mut left) else { return claims };
+                claimed.extend(chunks.into_iter().map(|chunk| (*i, chunk)));
+            }
+            for (i, chunk) in claimed {
+                let start = self.carver.offset(chunk.address);
+                proven.push((start, bound::sum(start, chunk.size)));
+                claims.entry(chunk.address.0).or_default().push((i, chunk));
+            }
+        }
+        claims
+    }
+
     /// Returns whether the file ends before the place that its superblock declares.
     fn is_cut(&self) -> bool {
         self.superblock.as_ref().is_some_and(|found| {
@@ -184,59 +211,93 @@ impl Work {
         without(&[(self.base, self.source.size())], &mut known)
     }
 
-    /// Returns the chunks of a dataset that may be in these ranges, in the order in which they are in the file.
-    fn candidates(&self, dataset: &Dataset, found: &Broken, gaps: &[(u64, u64)]) -> Vec<StoredChunk> {
+    /// Returns the chunks of a dataset that may be in these ranges, in the order in which they are in the file; `None` if there are too
+    /// many to look at.
+    fn candidates(
+        &self,
+        dataset: &Dataset,
+        found: &Broken,
+        gaps: &[(u64, u64)],
+        left: &mut Left,
+    ) -> Option<Vec<StoredChunk>> {
         let filters: Vec<u16> = dataset
             .filters()
             .map(|pipeline| pipeline.filters.iter().map(|filter| filter.id).collect())
             .unwrap_or_default();
-        let at = |start: u64, size: u64| StoredChunk {
+        match filters.as_slice() {
+            [] => self.bare(found, gaps, left),
+            [FLETCHER32] | [SHUFFLE, FLETCHER32] => self.summed((dataset, found), gaps, left),
+            [.., DEFLATE] => self.streams((dataset, found), gaps, left),
+            _ => Some(Vec::new()),
+        }
+    }
+
+    fn stray(&self, found: &Broken, start: u64, size: u64) -> StoredChunk {
+        StoredChunk {
             scaled: vec![0; found.shape.len()],
             address: self.carver.address(start),
             size,
             filter_mask: 0,
-        };
+        }
+    }
+
+    /// Chunks that are stored as they are fill a range exactly.
+    fn bare(&self, found: &Broken, gaps: &[(u64, u64)], left: &mut Left) -> Option<Vec<StoredChunk>> {
+        let size = found.bytes();
+        if size < 64 {
+            return Some(Vec::new());
+        }
         let mut chunks = Vec::new();
-        if filters.is_empty() {
-            // Chunks that are stored as they are fill a range exactly.
-            let size = found.bytes();
-            for &(start, end) in gaps {
-                if size >= 64 && (end - start).is_multiple_of(size) {
-                    chunks
-                        .extend((start..end).step_by(bound::addressable(size)).map(|start| at(start, size)));
+        for &(start, end) in gaps.iter().filter(|(start, end)| (end - start).is_multiple_of(size)) {
+            for start in (start..end).step_by(bound::addressable(size)) {
+                left.take_chunk()?;
+                chunks.push(self.stray(found, start, size));
+            }
+        }
+        Some(chunks)
+    }
+
+    /// Chunks with a checksum begin anywhere.
+    fn summed(
+        &self,
+        (dataset, found): (&Dataset, &Broken),
+        gaps: &[(u64, u64)],
+        left: &mut Left,
+    ) -> Option<Vec<StoredChunk>> {
+        let size = bound::sum(found.bytes(), 4);
+        let mut chunks = Vec::new();
+        for &(start, end) in gaps {
+            let mut next = start;
+            while bound::sum(next, size) <= end {
+                left.take_bytes(size)?;
+                let chunk = self.stray(found, next, size);
+                // The checksum of zeros is zero, so that zeros prove nothing.
+                let decoded = dataset.chunk_decoded(&chunk);
+                if decoded.is_ok_and(|bytes| bytes.iter().any(|&byte| byte != 0)) {
+                    left.take_chunk()?;
+                    chunks.push(chunk);
+                    next += size;
+                } else {
+                    next += 1;
                 }
             }
-            return chunks;
         }
-        let searched = gaps.iter().map(|(start, end)| end - start).fold(0, bound::sum);
-        let mut budget = bound::sum(BUDGET, bound::product(PER_BYTE, searched));
-        if matches!(filters.as_slice(), [FLETCHER32] | [SHUFFLE, FLETCHER32]) {
-            let size = bound::sum(found.bytes(), 4);
-            for &(start, end) in gaps {
-                let mut next = start;
-                while bound::sum(next, size) <= end {
-                    let Some(left) = budget.checked_sub(size) else { return chunks };
-                    budget = left;
-                    let chunk = at(next, size);
-                    // The checksum of zeros is zero, so that zeros prove nothing.
-                    let decoded = dataset.chunk_decoded(&chunk);
-                    if decoded.is_ok_and(|bytes| bytes.iter().any(|&byte| byte != 0)) {
-                        chunks.push(chunk);
-                        next += size;
-                    } else {
-                        next += 1;
-                    }
-                }
-            }
-            return chunks;
-        }
-        if filters.last() != Some(&DEFLATE) {
-            return Vec::new();
-        }
+        Some(chunks)
+    }
+
+    /// Streams of deflate begin with two bytes that tell how they were made, and end in a checksum.
+    fn streams(
+        &self,
+        (dataset, found): (&Dataset, &Broken),
+        gaps: &[(u64, u64)],
+        left: &mut Left,
+    ) -> Option<Vec<StoredChunk>> {
         // Deflate adds five bytes to every 16 KiB that it cannot compress, and a few to each stream.
         let longest = bound::addressable(bound::sum(found.bytes(), found.bytes() / 1024)).saturating_add(64); // a bound
+        let mut chunks = Vec::new();
         for &(start, end) in gaps {
             let len = bound::addressable(end - start);
+            left.take_bytes(end - start)?;
             let Ok(bytes) = self.source.read_at(start, len) else { continue };
             let begins = |i: &usize| matches!(bytes.get(*i..*i + 2), Some([0x78, 0x01 | 0x5e | 0x9c | 0xda]));
             let starts: Vec<usize> = (0..len.saturating_sub(1)).filter(begins).collect(); // a bound
@@ -247,13 +308,11 @@ impl Work {
                 }
                 let ends = starts.iter().skip(i + 1).copied().chain([len]).take(ENDS).chain([len]);
                 for to in ends.filter(|to| to - from <= longest) {
-                    let chunk = at(start + from as u64, (to - from) as u64);
-                    let Some(left) = budget.checked_sub(bound::sum(chunk.size, found.bytes())) else {
-                        return chunks;
-                    };
-                    budget = left;
-                    // A stream ends in a checksum, and must have exactly the bytes of a chunk.
+                    let chunk = self.stray(found, start + from as u64, (to - from) as u64);
+                    left.take_bytes(bound::sum(chunk.size, found.bytes()))?;
+                    // A stream must have exactly the bytes of a chunk.
                     if dataset.chunk_decoded(&chunk).is_ok() {
+                        left.take_chunk()?;
                         chunks.push(chunk);
                         next = to;
                         break;
@@ -261,8 +320,32 @@ impl Work {
                 }
             }
         }
-        chunks
+        Some(chunks)
     }
+}
+
+/// How much may still be looked at for all datasets together.
+struct Left {
+    bytes: u64,
+    chunks: usize,
+}
+
+impl Left {
+    /// Takes bytes that are read or decoded; `None` if there are too many.
+    fn take_bytes(&mut self, count: u64) -> Option<()> {
+        self.bytes = self.bytes.checked_sub(count)?;
+        Some(())
+    }
+
+    fn take_chunk(&mut self) -> Option<()> {
+        self.chunks = self.chunks.checked_sub(1)?;
+        Some(())
+    }
+}
+
+/// Returns the number of bytes of ranges.
+fn length(ranges: &[(u64, u64)]) -> u64 {
+    ranges.iter().map(|(start, end)| end - start).fold(0, bound::sum)
 }
 
 /// Gives chunks the places that a dataset lacks, if there are as many between two neighbours that are known in the array as in the

@@ -29,8 +29,8 @@ pub(crate) const NOTHING: &str = "writing a clean file when nothing is left that
 
 /// How a clean file is written.
 pub(crate) enum Output {
-    /// The parts of the file.
-    Parts(Box<Spliced>),
+    /// The parts of the file, and what it does not say.
+    Parts(Box<Spliced>, Vec<Loss>),
     Gsd(gsd::Saved),
     Blosc2(Box<blosc2::Saved>),
     /// Nothing is left that a file could hold.
@@ -40,7 +40,7 @@ pub(crate) enum Output {
 impl Output {
     pub(crate) fn write(&self, path: &Path, written: u64) -> Result<Vec<Loss>> {
         match self {
-            Self::Parts(parts) => parts.write(path).map(|()| Vec::new()),
+            Self::Parts(parts, losses) => parts.write(path).map(|()| losses.clone()),
             Self::Gsd(saved) => saved.write(path, written),
             Self::Blosc2(saved) => saved.write(path, written),
             Self::Nothing => Err(sciformats_core::Error::unsupported(NOTHING)),

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use rawarray::{ElementKind, Flags, Header};
+use sciformats_convert::convert::Loss;
 use sciformats_core::{Error, ReadAt, Result, bound, slab};
 
 use super::{Found, Notes, Output, ZEROS, object, spoil};
 use crate::boxes::boxes;
+use crate::earlier::{self, Slab};
 use crate::map::Part;
-use crate::report::{Confidence, State};
+use crate::report::{Confidence, ObjectReport, State};
 use crate::scan::Scan;
 use crate::spliced::Spliced;
 
@@ -19,6 +21,8 @@ const FIXED: u64 = 48;
 const MOST_DIMENSIONS: u64 = 64;
 /// The most dimensions of a header that is made anew.
 const MOST_GUESSED: usize = 8;
+/// The most bytes of metadata that may be those of an earlier salvage.
+const MARK: u64 = 64 << 20;
 
 /// Returns whether the fields of a header begin here although the magic number and some of them may be damaged: the others agree with
 /// each other and with the length of the file.
@@ -143,7 +147,7 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
         } else {
             let mut parts = Spliced::new(source.clone());
             parts.range(0, source.size());
-            Output::Parts(Box::new(parts))
+            Output::Parts(Box::new(parts), Vec::new())
         }
     } else {
         missing(&mut report, &header, (data, there), &notes);
@@ -153,12 +157,20 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
         parts.bytes(bytes);
         parts.range(data, header.size);
         let metadata = bound::sum(data, header.size);
-        match bound::left(source.size(), metadata) {
-            0 if !report.missing.is_empty() => parts.bytes(mark(&report).into_bytes()),
-            rest => parts.range(metadata.min(source.size()), rest),
+        let rest = bound::left(source.size(), metadata);
+        let mut losses = Vec::new();
+        match marked(&**source, (metadata, rest), &report)? {
+            Some(text) => parts.bytes(text.into_bytes()),
+            None => {
+                if !report.missing.is_empty() {
+                    let what = "does not say which elements are missing, because it has metadata of its own";
+                    losses.push(Loss { path: "/".into(), what: what.into(), lost: None });
+                }
+                parts.range(metadata.min(source.size()), rest);
+            }
         }
         notes.parts.push((metadata.min(source.size()), source.size(), Part::Reached));
-        Output::Parts(Box::new(parts))
+        Output::Parts(Box::new(parts), losses)
     };
     notes.objects.push(report);
     Ok(notes.found("rawarray", output))
@@ -272,7 +284,7 @@ fn bytes_alone(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Found {
     parts.range(0, size);
     parts.bytes(mark(&report).into_bytes());
     notes.objects.push(report);
-    notes.found("rawarray", Output::Parts(Box::new(parts)))
+    notes.found("rawarray", Output::Parts(Box::new(parts), Vec::new()))
 }
 
 /// Makes fields that disagree agree, if there is one way to do so.
@@ -389,12 +401,7 @@ fn other_dimensions(header: &Header, notes: &Notes) -> Vec<(Header, &'static str
 }
 
 /// Lists the elements that are behind the end of the file or in sectors of zeros.
-fn missing(
-    report: &mut crate::report::ObjectReport,
-    header: &Header,
-    (data, there): (u64, u64),
-    notes: &Notes,
-) {
+fn missing(report: &mut ObjectReport, header: &Header, (data, there): (u64, u64), notes: &Notes) {
     let shape: Vec<u64> = header.dims.iter().rev().copied().collect();
     let count = slab::elements(&header.dims).unwrap_or(0);
     let bits = header.flags.contains(Flags::BITS);
@@ -422,8 +429,40 @@ fn missing(
     }
 }
 
+/// Returns the metadata that say what is missing, and what an earlier salvage has said; `None` if nothing is missing, or if the metadata
+/// are those of the user.
+fn marked(source: &dyn ReadAt, (at, len): (u64, u64), report: &ObjectReport) -> Result<Option<String>> {
+    if report.missing.is_empty() {
+        return Ok(None);
+    }
+    if len == 0 {
+        return Ok(Some(mark(report)));
+    }
+    if len > MARK {
+        return Ok(None);
+    }
+    let bytes = source.read_at(at, bound::addressable(len))?;
+    let Some((reasons, missing)) = said(&bytes) else { return Ok(None) };
+    let mut all = report.clone();
+    all.reasons = vec![earlier::joined(&report.reasons.join("; "), &reasons)];
+    all.missing = earlier::merged(&report.missing, missing);
+    Ok(Some(mark(&all)))
+}
+
+/// Reads metadata that [`mark`] has made.
+fn said(bytes: &[u8]) -> Option<(String, Vec<Slab>)> {
+    let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+    let fields = value.as_object().filter(|fields| fields.len() == 2)?;
+    let numbers = |value: &serde_json::Value| -> Option<Vec<u64>> {
+        value.as_array()?.iter().map(serde_json::Value::as_u64).collect()
+    };
+    let slab = |slab: &serde_json::Value| Some((numbers(slab.get("start")?)?, numbers(slab.get("count")?)?));
+    let missing: Option<Vec<Slab>> = fields.get("missing")?.as_array()?.iter().map(slab).collect();
+    Some((fields.get("damage")?.as_str()?.to_owned(), missing?))
+}
+
 /// Returns the metadata that say what is missing.
-fn mark(report: &crate::report::ObjectReport) -> String {
+fn mark(report: &ObjectReport) -> String {
     let missing: Vec<_> = report
         .missing
         .iter()

@@ -117,11 +117,15 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
         return Ok(notes.found("asdf", Output::Nothing));
     }
     let text = text.map_or_else(|| HEAD.as_bytes().to_vec(), |text| text.bytes);
-    let marked = if damaged { marked(&text, file.standard(), &slots, &left, &orphans, &notes) } else { text };
+    let mut losses = Vec::new();
+    let marked = match damaged {
+        true => marked((&text, file.standard()), (&slots, &left), &orphans, (&notes, &mut losses)),
+        false => text,
+    };
     let output = splice(source, &marked, &slots, Some(&left))?;
     // The clean file must be one; a tree with marks that cannot be read would be none.
     Asdf::from_storage(output.clone(), &options)?;
-    Ok(notes.found("asdf", Output::Parts(Box::new(output))))
+    Ok(notes.found("asdf", Output::Parts(Box::new(output), losses)))
 }
 
 /// Reports the arrays of the tree. Returns the blocks that they use.

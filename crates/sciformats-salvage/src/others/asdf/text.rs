@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use asdf_core::structure::{BlockHeader, Label, NdArray, Source};
 use asdf_core::{NEWEST, Tree, Version};
+use sciformats_convert::convert::Loss;
 use sciformats_core::{Limits, ReadAt, Result, bound, slab};
 
 use super::{Left, Slot};
+use crate::earlier::free;
 use crate::map::Part;
 use crate::others::Notes;
 use crate::report::{Confidence, ObjectReport, State};
@@ -40,10 +42,7 @@ pub(super) struct Text {
 /// Returns the blocks that arrays of the tree name, and how many bytes each of them needs at least.
 pub(super) fn named(text: &[u8]) -> BTreeMap<usize, u64> {
     let mut needed: BTreeMap<usize, u64> = BTreeMap::new();
-    let start = text.windows(5).position(|window| window == b"%YAML").unwrap_or(0);
-    let Ok(tree) = Tree::parse_at(text.get(start..).unwrap_or_default(), 0, &Limits::default()) else {
-        return needed;
-    };
+    let Some(tree) = parsed(text) else { return needed };
     for node in tree.reachable() {
         if tree.entries(node).is_none() {
             continue;
@@ -249,18 +248,22 @@ pub(super) fn splice(
     Ok(file)
 }
 
-/// Adds to the tree what is missing, and the blocks that no array uses.
+/// The key of the tree below which is what salvage says.
+const KEY: &str = "lost+found";
+
+/// Adds to the tree what is missing, and the blocks that no array uses. What an earlier salvage has said, or what else has its key, stays
+/// as it was.
 pub(super) fn marked(
-    text: &[u8],
-    standard: Option<Version>,
-    slots: &[Slot],
-    left: &[Left],
+    (text, standard): (&[u8], Option<Version>),
+    (slots, left): (&[Slot], &[Left]),
     orphans: &[usize],
-    notes: &Notes,
+    (notes, losses): (&Notes, &mut Vec<Loss>),
 ) -> Vec<u8> {
     let tag = array_tag(standard);
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let mut lines = String::from("lost+found:\n");
+    let known = parsed(text);
+    let key = free(KEY, |key| known.as_ref().is_some_and(|tree| tree.get(key).is_some()));
+    let mut lines = format!("{key}:\n");
     let before = lines.len();
     let damaged: Vec<&ObjectReport> =
         notes.objects.iter().filter(|object| object.state > State::Unchecked).collect();
@@ -301,10 +304,18 @@ pub(super) fn marked(
     }
     let body = text.strip_suffix(b"...\n").unwrap_or(text);
     let tried = [body, lines.as_bytes(), b"...\n"].concat();
-    let from = tried.windows(5).position(|window| window == b"%YAML");
-    let parsed = Tree::parse_at(tried.get(from.unwrap_or(0)..).unwrap_or_default(), 0, &Limits::default());
-    let kept = parsed.is_ok_and(|tree| tree.get("lost+found").is_some());
-    if kept { tried } else { text.to_vec() }
+    if parsed(&tried).is_some_and(|tree| tree.get(&key).is_some()) {
+        return tried;
+    }
+    let what = format!("the key {key} with what is damaged cannot be added to the tree");
+    losses.push(Loss { path: "/".into(), what, lost: None });
+    text.to_vec()
+}
+
+/// Reads the tree of a text.
+fn parsed(text: &[u8]) -> Option<Tree> {
+    let from = text.windows(5).position(|window| window == b"%YAML").unwrap_or(0);
+    Tree::parse_at(text.get(from..).unwrap_or_default(), 0, &Limits::default()).ok()
 }
 
 /// Returns the tag of arrays in a version of the standard. Python's `asdf` reads no array that has the tag of another version.

@@ -9,7 +9,7 @@ use cframe::{Array, Chunk, ChunkSize, Frame, Params, Places, SChunk};
 use sciformats_core::storage::Access;
 use sciformats_core::{Error, ReadAt, Result, bound};
 
-use super::{CHUNKS, Extents, Place, Saved, decoded, finish, options, size_of};
+use super::{CHUNKS, Extents, Place, Saved, decoded, finish, options, readable_vlmeta, size_of};
 use crate::others::{Found, Notes, object, spoil};
 use crate::report::{Confidence, ObjectReport, State};
 use crate::scan::Scan;
@@ -80,10 +80,7 @@ pub(crate) fn examine_folder(folder: &Path) -> Result<Found> {
             }
             let metalayers =
                 frame.metalayers().map(|(name, content)| (name.to_owned(), content.to_vec())).collect();
-            let vlmeta = frame
-                .vlmeta_names()
-                .filter_map(|name| Some((name.to_owned(), frame.vlmeta(name).ok()?)))
-                .collect();
+            let vlmeta = readable_vlmeta(frame, &mut report);
             (SChunk::from_frame(frame.clone()).params(), metalayers, vlmeta)
         }
         Err(error) => {

@@ -2,13 +2,14 @@
 //! chunk.
 
 mod folder;
+mod marks;
 mod search;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cframe::{Array, ChunkSize, Frame, OpenOptions, Params, Places, SChunk, Special, Value};
+use cframe::{Array, ChunkSize, Frame, OpenOptions, Params, Places, SChunk, Special};
 use sciformats_convert::convert::Loss;
 use sciformats_core::storage::{Access, Durability, Scratch};
 use sciformats_core::{Error, ReadAt, Result, bound};
@@ -23,9 +24,6 @@ use crate::scan::Scan;
 
 /// The most chunks.
 const CHUNKS: u64 = 10_000_000;
-/// The metalayers of variable length that say what is missing.
-const MISSING: &str = "missing";
-const DAMAGE: &str = "damage";
 
 /// Where a chunk is.
 #[derive(Clone, Debug)]
@@ -243,13 +241,7 @@ fn framed(source: &Arc<dyn ReadAt>, frame: &Frame, mut notes: Notes) -> Result<F
         .filter(|(name, _)| fits || !matches!(*name, "b2nd" | "caterva"))
         .map(|(name, content)| (name.to_owned(), content.to_vec()))
         .collect();
-    let mut vlmeta = Vec::new();
-    for name in frame.vlmeta_names() {
-        match frame.vlmeta(name) {
-            Ok(content) => vlmeta.push((name.to_owned(), content)),
-            Err(error) => spoil(&mut report, State::Partial, format!("the metalayer {name}: {error}")),
-        }
-    }
+    let vlmeta = readable_vlmeta(frame, &mut report);
     if frame.header().has_vlmeta && vlmeta.is_empty() {
         spoil(&mut report, State::Partial, "the metalayers at the end of the frame are lost");
     }
@@ -267,6 +259,18 @@ fn framed(source: &Arc<dyn ReadAt>, frame: &Frame, mut notes: Notes) -> Result<F
             damage: None,
         },
     )
+}
+
+/// Returns the metalayers of variable length that can be read.
+fn readable_vlmeta(frame: &Frame, report: &mut ObjectReport) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for name in frame.vlmeta_names() {
+        match frame.vlmeta(name) {
+            Ok(content) => found.push((name.to_owned(), content)),
+            Err(error) => spoil(report, State::Partial, format!("the metalayer {name}: {error}")),
+        }
+    }
+    found
 }
 
 /// Returns whether the chunks of an array have the size that its shapes declare: whole blocks.
@@ -428,21 +432,7 @@ impl Saved {
                 held = 0;
             }
         }
-        for (name, content) in &self.vlmeta {
-            frame.set_vlmeta(name, content)?;
-        }
-        if let Some(damage) = &self.damage {
-            frame.set_vlmeta_value(DAMAGE, &Value::Text(damage.clone()))?;
-        }
-        if !self.missing.is_empty() {
-            let row = |(start, count): &(Vec<u64>, Vec<u64>)| {
-                Value::List(start.iter().chain(count).map(|&n| Value::Int(n.into())).collect())
-            };
-            frame.set_vlmeta_value(
-                MISSING,
-                &Value::List(self.missing.iter().take(100_000).map(row).collect()),
-            )?;
-        }
+        losses.extend(self.write_vlmeta(&mut frame)?);
         frame.commit()?;
         drop(frame);
         scratch.finish(Durability::Power)?;

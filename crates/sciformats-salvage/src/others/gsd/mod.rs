@@ -10,12 +10,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gsd_rs::structure::{FoundEntry, header, names};
-use gsd_rs::{Block, CreateOptions, Header, Version, Writer};
+use gsd_rs::{Block, CreateOptions, ElementType, Header, Version, Writer};
 use sciformats_convert::convert::Loss;
 use sciformats_core::storage::{Durability, Scratch};
 use sciformats_core::{ReadAt, Result, bound};
 
 use super::{Found, Notes, Output, ZEROS, object, spoil};
+use crate::earlier;
 use crate::map::Part;
 use crate::report::{Confidence, ObjectReport, State};
 use crate::scan::Scan;
@@ -28,6 +29,8 @@ const FIRST_NAMES: u64 = HEADER + 128 * FoundEntry::SIZE as u64;
 const NAMES: u64 = 1024;
 /// The chunk that says in a frame what is missing.
 const DAMAGE: &str = "lost+found/damage";
+/// With the number of a name that is lost, the name of its chunks.
+const NAMELESS: &str = "lost+found/name";
 
 /// Why a chunk is believed to be where it is, although its entry is lost.
 const PLACED: &str = "its entry in the index is lost, and it is where the frames beside it say";
@@ -91,13 +94,18 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
     };
     let overlapping = overlapping(&entries);
     let damaged = !notes.causes.is_empty();
+    let taken: BTreeSet<&str> =
+        listed.iter().flatten().map(String::as_str).filter(|name| name.starts_with(NAMELESS)).collect();
     for entry in entries {
         let bytes = entry.size().unwrap_or(0);
         let there = bytes.min(bound::left(size, entry.location));
         notes.cut_off(bound::sum(entry.location, bytes));
         let name = listed.get(usize::from(entry.id)).cloned().flatten();
         let lost_name = name.is_none();
-        let name = name.unwrap_or_else(|| format!("lost+found/name{}", entry.id));
+        let name = name.unwrap_or_else(|| {
+            // An earlier salvage may have given the name to others.
+            earlier::free(&format!("{NAMELESS}{}", entry.id), |name| taken.contains(name))
+        });
         let mut report = object(format!("/frames/{}/{name}", entry.frame), entry.location, "chunk");
         assess(&mut report, &entry, there, damaged, &notes);
         if placed.contains(&(entry.frame, entry.id)) {
@@ -341,46 +349,48 @@ impl Saved {
         let mut frame = 0;
         let mut used: BTreeSet<&str> = BTreeSet::new();
         let mut marks = self.damage.iter().peekable();
-        let limit = written.max(bound::product(self.source.size(), 2));
-        let mut total = 0;
+        let mut said = String::new();
+        let other = earlier::before(DAMAGE, |name| self.chunks.iter().any(|kept| kept.name == name));
+        let mut room = written.max(bound::product(self.source.size(), 2));
         for kept in &self.chunks {
-            let FoundEntry { frame: at, m, element, location, .. } = kept.entry;
+            let at = kept.entry.frame;
             while frame < at {
-                mark(&mut writer, &mut marks, frame)?;
+                mark(&mut writer, &mut marks, (frame, std::mem::take(&mut said)))?;
                 writer.end_frame()?;
                 used.clear();
                 frame += 1;
             }
-            let size = kept.entry.size().unwrap_or(u64::MAX);
-            total = bound::sum(total, size);
-            let lost = |what: &str| Loss {
-                path: format!("/frames/{at}/{}", kept.name),
-                what: what.into(),
-                lost: None,
+            let size = kept.entry.size().unwrap_or(u64::MAX); // a bound
+            let mut lost = |what: String| {
+                losses.push(Loss { path: format!("/frames/{at}/{}", kept.name), what, lost: None });
             };
-            if total > limit {
-                losses.push(lost("is left out: it declares more bytes than may be written"));
-                total = bound::left(total, size);
+            let Some(left) = room.checked_sub(size) else {
+                lost("is left out: it declares more bytes than may be written".into());
                 continue;
-            }
+            };
+            room = left;
             if !used.insert(&kept.name) {
-                losses.push(lost("is left out: the frame has two chunks of this name"));
+                lost("is left out: the frame has two chunks of this name".into());
                 continue;
             }
-            let mut bytes = self
-                .source
-                .read_at(location.min(self.source.size()), bound::addressable(kept.there))?
-                .into_owned();
+            let start = kept.entry.location.min(self.source.size());
+            let mut bytes = self.source.read_at(start, bound::addressable(kept.there))?.into_owned();
+            let mut name = &kept.name;
+            if name == DAMAGE && self.damage.contains_key(&at) {
+                if let Some(text) = said_before(&kept.entry, &bytes) {
+                    said = text;
+                    continue;
+                }
+                name = &other;
+                lost(earlier::renamed(name));
+            }
             bytes.resize(bound::addressable(size), 0);
-            if m == 0 {
-                continue;
-            }
-            if let Err(error) = writer.write_bytes(&kept.name, element, m, &bytes) {
-                losses.push(lost(&format!("is left out: {error}")));
+            if let Err(error) = writer.write_bytes(name, kept.entry.element, kept.entry.m, &bytes) {
+                lost(format!("is left out: {error}"));
             }
         }
         if !self.chunks.is_empty() {
-            mark(&mut writer, &mut marks, frame)?;
+            mark(&mut writer, &mut marks, (frame, said))?;
             writer.end_frame()?;
         }
         writer.finish()?;
@@ -389,22 +399,27 @@ impl Saved {
     }
 }
 
-/// Adds what is missing to a frame.
+/// Returns the text of a chunk that says what is missing, if it is one that salvage has written, or what is left of one.
+fn said_before(entry: &FoundEntry, bytes: &[u8]) -> Option<String> {
+    let is_text = entry.element == ElementType::Character && entry.m == 1;
+    let text = std::str::from_utf8(bytes).ok().filter(|_| is_text)?;
+    Some(text.trim_matches('\0').replace('\0', " "))
+}
+
+/// Adds to a frame what is missing, and what an earlier salvage has said of it.
 fn mark<'a>(
     writer: &mut Writer,
     marks: &mut std::iter::Peekable<impl Iterator<Item = (&'a u64, &'a String)>>,
-    frame: u64,
+    (frame, said): (u64, String),
 ) -> Result<()> {
-    match marks.next_if(|(at, _)| **at <= frame) {
-        Some((_, text)) => writer.write_text(DAMAGE, text),
-        None => Ok(()),
-    }
+    let Some((_, text)) = marks.next_if(|(at, _)| **at <= frame) else { return Ok(()) };
+    let more = text.lines().filter(|line| !said.lines().any(|known| known == *line));
+    let lines: Vec<&str> = said.lines().chain(more).collect();
+    writer.write_text(DAMAGE, &lines.join("\n"))
 }
 
 #[cfg(test)]
 mod tests {
-    use gsd_rs::ElementType;
-
     use super::*;
 
     fn at(location: u64, n: u64) -> FoundEntry {
