@@ -223,6 +223,11 @@ fn elements_of_variable_length() -> Result {
                 "it has no elements"
             );
             assert_eq!(none.read::<i32>()?, [0; 0]);
+            let sliced = [none.read_slice::<i32>(..).err(), none.read_slice_into::<i32>((), &mut []).err()];
+            for error in sliced {
+                let error = error.map(|error| error.to_string()).unwrap_or_default();
+                assert!(error.contains("has a null dataspace, which holds no elements"), "{error}");
+            }
             Ok(())
         },
     )

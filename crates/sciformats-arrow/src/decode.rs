@@ -68,9 +68,9 @@ fn stored_type(element: &ElementType, decoding: &Decoding) -> Result<DataType> {
             Some(unit) => DataType::Duration(unit),
             None => Builder::new(numbers.element())?.data_type(),
         },
-        Decoding::Time { units, .. } if is_real(Some(units.calendar())) => {
+        Decoding::Time { numbers, units } if is_real(Some(units.calendar())) => {
             let zone = units.is_in_utc().then(|| UTC.into());
-            DataType::Timestamp(unit(units), zone)
+            DataType::Timestamp(unit(units, numbers), zone)
         }
         Decoding::SecondsAndMicroseconds => DataType::Timestamp(TimeUnit::Microsecond, None),
         Decoding::Categories { .. } => names(),
@@ -92,13 +92,17 @@ fn is_real(calendar: Option<Calendar>) -> bool {
 
 /// Returns the unit of timestamps: that in which a file counts, if Arrow has it. In the standard calendar, a range
 /// beyond that of nanoseconds could contain days that Arrow counts otherwise.
-fn unit(units: &TimeUnits) -> TimeUnit {
+fn unit(units: &TimeUnits, numbers: &Numbers) -> TimeUnit {
     let (step, origin) = units.line();
+    let is_whole = matches!(numbers.from, ElementType::Int(_) | ElementType::UInt(_))
+        && numbers.scale.is_none()
+        && numbers.offset.is_none();
     let of = match step {
         _ if units.calendar() == Calendar::Standard => TimeUnit::Nanosecond,
-        1_000 => TimeUnit::Microsecond,
         // Parquet has no seconds.
-        1_000_000 | 1_000_000_000 => TimeUnit::Millisecond,
+        1_000_000 | 1_000_000_000 if is_whole => TimeUnit::Millisecond,
+        // Dates of fractions are as fine as that.
+        1_000 | 1_000_000 | 1_000_000_000 => TimeUnit::Microsecond,
         _ => TimeUnit::Nanosecond,
     };
     if origin.checked_rem(length(of)) == Some(0) { of } else { TimeUnit::Nanosecond }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use sciformats_arrow::arrow_array::cast::AsArray;
 use sciformats_arrow::arrow_array::types::{
-    Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampNanosecondType, UInt8Type,
+    Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, UInt8Type,
 };
 use sciformats_arrow::arrow_array::{Array, RecordBatch, RecordBatchReader};
 use sciformats_arrow::arrow_schema::{ArrowError, DataType, TimeUnit};
@@ -230,6 +231,29 @@ fn groups_of_arrays_are_tables() {
     let schema = batches[0].schema();
     let wind = schema.field_with_name("wind").unwrap();
     assert_eq!(wind.metadata().get("units").map(String::as_str), Some("m s-1"));
+}
+
+#[test]
+fn fractions_of_seconds_stay() {
+    let mut tree = Memory::new(Format::Hdf5);
+    let root = tree.root();
+    tree.attribute(root, "Conventions", texts(&[], &["CF-1.11"]));
+    let fractions = tree.array(root, "fractions", array::<f64>(&[2], &[0.123_456, -1e-6]));
+    let packed = tree.array(root, "packed", array::<i32>(&[2], &[1, -1]));
+    tree.attribute(packed, "scale_factor", array::<f64>(&[], &[1e-4]));
+    let whole = tree.array(root, "whole", array::<i64>(&[2], &[1, -1]));
+    for time in [fractions, packed, whole] {
+        tree.attribute(time, "units", texts(&[], &["seconds since 1970-01-01"]));
+        tree.attribute(time, "calendar", texts(&[], &["proleptic_gregorian"]));
+    }
+    let data = Dataset::new(File::from(tree));
+    for (path, expected) in [("/fractions", [123_456, -1]), ("/packed", [100, -100])] {
+        let batches = all(&data, path, &Options::default());
+        let times = batches[0].column(0).as_primitive_opt::<TimestampMicrosecondType>();
+        assert_eq!(times.map(|times| times.values().to_vec()), Some(expected.to_vec()), "{path}");
+    }
+    let batches = all(&data, "/whole", &Options::default());
+    assert_eq!(batches[0].column(0).as_primitive::<TimestampMillisecondType>().values(), &[1_000, -1_000]);
 }
 
 #[test]

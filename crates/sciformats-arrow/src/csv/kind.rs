@@ -101,7 +101,7 @@ impl Kinds {
     }
 
     fn of_number(cell: &str) -> Option<u16> {
-        let float = |exact: bool| if exact { Self::FLOAT } else { 0 };
+        let float = |exact: bool| bit(exact, Self::FLOAT);
         if let Ok(value) = cell.parse::<i64>() {
             let unsigned = if value < 0 { 0 } else { Self::UINT };
             return Some(Self::INT | unsigned | float((value as f64) as i128 == i128::from(value)));
@@ -128,7 +128,7 @@ impl Kinds {
         let fits = |count: i128| i64::try_from(count).is_ok();
         let coarse = nanoseconds.rem_euclid(1_000) == 0 && fits(nanoseconds.div_euclid(1_000));
         let first = if zoned { Self::MOMENT << 2 } else { Self::MOMENT };
-        u16::from(coarse) * first | u16::from(fits(nanoseconds)) * first << 1
+        bit(coarse, first) | bit(fits(nanoseconds), first << 1)
     }
 
     /// Leaves out the types that do not have a value as it is.
@@ -144,6 +144,10 @@ impl Kinds {
         let mut fitting = all.filter(|(at, _)| self != Self::ANY && self.0 >> at & 1 == 1);
         fitting.next().map_or(Kind::Text, |(_, kind)| kind)
     }
+}
+
+fn bit(fits: bool, bit: u16) -> u16 {
+    if fits { bit } else { 0 }
 }
 
 fn truth(cell: &str) -> Option<bool> {

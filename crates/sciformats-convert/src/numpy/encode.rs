@@ -125,16 +125,24 @@ pub fn longest(bytes: &[u8]) -> Result<usize> {
 ///
 /// # Errors
 ///
-/// Those of [`longest`].
+/// Those of [`longest`]; [`Error::Usage`] for a text that is longer.
 pub fn ucs4(bytes: &[u8], width: usize) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for datum in Decoder::new(&ElementType::Text, bytes) {
         let datum = datum?;
         let text = characters(&datum)?;
+        if text.chars().count() > width {
+            return Err(longer());
+        }
         let codes = text.chars().map(u32::from).chain(std::iter::repeat(0));
         out.extend(codes.take(width).flat_map(u32::to_le_bytes));
     }
     Ok(out)
+}
+
+/// The error for a text that has no room, because it was not examined before.
+pub(super) fn longer() -> Error {
+    Error::usage("text", "is longer than the place for it")
 }
 
 fn characters<'a>(datum: &'a Datum<'_>) -> Result<&'a str> {
@@ -180,5 +188,6 @@ mod tests {
         let bytes = sciformats::memory::texts(&[2], &["aµ", ""]).bytes;
         assert_eq!(longest(&bytes).unwrap(), 2);
         assert_eq!(ucs4(&bytes, 2).unwrap(), b"a\0\0\0\xb5\0\0\0\0\0\0\0\0\0\0\0");
+        assert!(matches!(ucs4(&bytes, 1), Err(Error::Usage { .. })));
     }
 }

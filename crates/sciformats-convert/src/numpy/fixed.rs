@@ -5,7 +5,7 @@ use sciformats_core::arith::{add, mul};
 use sciformats_core::{Error, bound};
 
 use super::Times;
-use super::encode::{is_text, with_texts};
+use super::encode::{is_text, longer, with_texts};
 use crate::parts::{Part, each};
 use sciformats::Result;
 use sciformats::model::{ArrayInfo, ElementType, TextForm};
@@ -170,7 +170,8 @@ impl Fixed {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] for bytes that end inside an element, and for elements with sequences of any length.
+    /// [`Error::Usage`] for bytes that end inside an element, for elements with sequences of any length, and for a text that is
+    /// longer than those that were examined.
     pub fn encode(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let alone = is_text(&self.element);
         let least = usize::from(!alone);
@@ -188,7 +189,11 @@ impl Fixed {
                         out.extend(text.chars().flat_map(|c| u32::from(c).to_le_bytes()));
                         mul(width.characters.max(least), 4)?
                     };
-                    out.resize(add(start, size)?, 0);
+                    let end = add(start, size)?;
+                    if out.len() > end {
+                        return Err(longer());
+                    }
+                    out.resize(end, 0);
                 }
             }
             Ok(())
@@ -253,6 +258,7 @@ mod tests {
         let mut fixed = Fixed::new(&ElementType::Text);
         assert!(matches!(fixed.look(&text(b"a\0")), Err(Error::Unsupported { .. })));
         fixed.look(&text(b"\xff\xfe")).unwrap();
+        assert!(matches!(fixed.encode(&text(b"abc"), &mut Vec::new()), Err(Error::Usage { .. })));
         assert_eq!(fixed.dtype().unwrap().to_string(), "'|S2'");
         assert!(Fixed::new(&ElementType::Vlen(Box::new(ElementType::F32))).dtype().is_err());
     }

@@ -30,13 +30,10 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// Returns [`Error::Usage`](crate::Error::Usage) if the slice is not inside the dataset, and the errors of
-    /// [`read`](Self::read).
+    /// Returns [`Error::Usage`](crate::Error::Usage) if the slice is not inside the dataset or the dataspace is null, and
+    /// the errors of [`read`](Self::read).
     pub fn read_slice<T: Element>(&self, part: impl IntoSelection) -> Result<Vec<T>> {
-        let selection = part.into_selection(self.dataspace().extent().unwrap_or(&[0]))?;
-        if self.is_null() {
-            return Ok(Vec::new());
-        }
+        let selection = part.into_selection(self.all()?.of())?;
         let mut elements = self.read_slab(selection.slab())?;
         selection.turn(&mut elements);
         Ok(elements)
