@@ -750,3 +750,19 @@ fn links_of_groups_that_are_written_anew_keep_their_order() {
         assert_eq!(names, ["z", "a", "lost+found"]);
     }
 }
+
+#[test]
+fn elements_in_a_header_are_missing_in_sectors_of_zeros() {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest)).unwrap();
+    file.dataset("a/plain").compact().shape([ROWS as u64]).write(&numbers(1, ROWS)).unwrap();
+    file.dataset("b/chunked").write(&numbers(2, ROWS)).unwrap();
+    let mut bytes = file.into_bytes().unwrap();
+    let first = numbers(1, 1)[0].to_le_bytes();
+    let at = bytes.windows(8).position(|eight| eight == first).unwrap().next_multiple_of(512);
+    bytes[at..at + 512].fill(0);
+    bytes.truncate(bytes.len() - 100);
+    let found = examined(bytes);
+    assert!(check(&found).1 > ROWS);
+    let compact = found.report().objects.iter().find(|object| object.path == "/a/plain").unwrap();
+    assert_eq!(compact.state, State::Partial);
+}

@@ -59,7 +59,7 @@ pub(crate) fn is_missing(missing: &Slabs, index: &[u64]) -> bool {
     })
 }
 
-fn saved(found: &Examination, folder: &Path, name: &str) -> Option<std::path::PathBuf> {
+pub(crate) fn saved(found: &Examination, folder: &Path, name: &str) -> Option<std::path::PathBuf> {
     let path = folder.join(name);
     let _ = std::fs::remove_file(&path);
     found.write(&path).ok()?;

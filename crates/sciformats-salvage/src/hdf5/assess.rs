@@ -145,7 +145,10 @@ impl Work {
             unchecked(report);
         }
         match dataset.layout()? {
-            Layout::Compact(_) => self.pieces(dataset, 0..elements, elsewhere, report),
+            Layout::Compact(data) => {
+                self.compact(dataset, at, (data, elements), report);
+                self.pieces(dataset, 0..elements, elsewhere, report);
+            }
             Layout::Contiguous { address: None } => {
                 if let Err(error) = dataset.check_elsewhere() {
                     report.missing = vec![(vec![0; dataset.shape().len()], dataset.shape().to_vec())];
@@ -194,6 +197,31 @@ impl Work {
             }
         }
         Ok(())
+    }
+
+    /// Treats elements in the header of an object as missing if they are in sectors of zeros, unless the header has a checksum.
+    fn compact(&self, dataset: &Dataset, at: u64, (data, elements): (&[u8], u64), report: &mut ObjectReport) {
+        let Some(node) = self.tree.nodes.get(&at).filter(|node| self.damaged && node.header.version != 2)
+        else {
+            return;
+        };
+        if data.is_empty() || !self.has_zeros_in_structures(at) {
+            return;
+        }
+        let size = u64::from(dataset.datatype().size).max(1);
+        let mut zeros = Vec::new();
+        for &(start, len) in &node.header.blocks {
+            let Ok(bytes) = self.source.read_at(start, bound::addressable(len)) else { continue };
+            let Some(from) = bytes.windows(data.len()).position(|window| window == data) else { continue };
+            let part = (bound::sum(start, from as u64), data.len() as u64);
+            self.zeros(part, size, &mut |from, to| {
+                zeros.extend(boxes(dataset.shape(), from, to.min(elements)));
+            });
+        }
+        if !zeros.is_empty() {
+            report.missing.extend(zeros);
+            spoil(report, State::Partial, ZEROS.into());
+        }
     }
 
     /// Looks for the parts of a virtual dataset whose sources cannot be read.

@@ -9,7 +9,7 @@ use cframe::{Array, Chunk, ChunkSize, Frame, Params, Places, SChunk};
 use sciformats_core::storage::Access;
 use sciformats_core::{Error, ReadAt, Result, bound};
 
-use super::{CHUNKS, Extents, Place, Saved, decoded, finish, options, readable_vlmeta, size_of};
+use super::{CHUNKS, Extents, Place, Saved, decoded, finish, options, readable_vlmeta, size_of, unsized_by};
 use crate::others::{Found, Notes, object, spoil};
 use crate::report::{Confidence, ObjectReport, State};
 use crate::scan::Scan;
@@ -60,9 +60,12 @@ pub(crate) fn examine_folder(folder: &Path) -> Result<Found> {
             let places: BTreeMap<u64, Place> = (0..total)
                 .map(|index| (index, places.get(&index).cloned().unwrap_or_else(|| indexed(index))))
                 .collect();
+            let unsized_by = unsized_by(frame);
             for (index, place) in &places {
-                let size = match frame.chunk_size() {
-                    ChunkSize::Fixed(_) => size_of(frame, *index, &places),
+                let size = match (frame.chunk_size(), place, &unsized_by) {
+                    (ChunkSize::Fixed(_), ..) | (_, Place::Nothing(_), None) => {
+                        size_of(frame, *index, &places)
+                    }
                     _ => 0,
                 };
                 let fixed = matches!(frame.chunk_size(), ChunkSize::Fixed(_)).then_some(size);
@@ -74,7 +77,13 @@ pub(crate) fn examine_folder(folder: &Path) -> Result<Found> {
                             (Place::Lost, size)
                         }
                     },
-                    other => (other.clone(), size),
+                    other => match &unsized_by {
+                        Some(error) => {
+                            spoil(&mut report, State::Partial, format!("chunk {index}: {error}"));
+                            (Place::Lost, 0)
+                        }
+                        None => (other.clone(), size),
+                    },
                 };
                 chunks.push(kept);
             }

@@ -155,10 +155,13 @@ fn framed(source: &Arc<dyn ReadAt>, frame: &Frame, mut notes: Notes) -> Result<F
     if frame.rescued().is_some_and(|left| left.places != Places::Indexed) {
         resync(source, frame, &mut places, &mut notes);
     }
-    let sizes: Vec<u32> = (0..total.min(CHUNKS)).map(|index| size_of(frame, index, &places)).collect();
+    let unsized_by = unsized_by(frame);
+    let sizes: Vec<u32> = (0..total.min(CHUNKS))
+        .map(|index| if unsized_by.is_some() { 0 } else { size_of(frame, index, &places) })
+        .collect();
     let judge = |place: &Place, index: u64| -> Result<()> {
         if matches!(place, Place::Nothing(_)) {
-            return Ok(());
+            return unsized_by.clone().map_or(Ok(()), Err);
         }
         // The frame knows the shape of blocks, which some codecs need, but not where chunks are that were searched for.
         let found = frame.chunk(index).and_then(|chunk| chunk.decode().map(drop));
@@ -369,6 +372,15 @@ fn decoded(bytes: &[u8], expected: Option<u32>) -> Result<()> {
     }
 }
 
+/// Returns why the sizes of chunks that vary are not known, if they are not. One that is not stored has what the others leave.
+fn unsized_by(frame: &Frame) -> Option<Error> {
+    match frame.chunk_size() {
+        ChunkSize::Fixed(_) => None,
+        _ if frame.chunks() == 0 => None,
+        _ => frame.chunk_range(0).err(),
+    }
+}
+
 fn size_of(frame: &Frame, index: u64, places: &BTreeMap<u64, Place>) -> u32 {
     match frame.chunk_size() {
         ChunkSize::Fixed(size) => {
@@ -421,6 +433,10 @@ impl Saved {
                     }
                     if *size > 0 {
                         frame.append_special(kind, &[], *size)?;
+                    } else if matches!(place, Place::Lost) {
+                        let what =
+                            format!("chunk {index} is left out: its size is lost, and those behind it move");
+                        losses.push(Loss { path: "/".into(), what, lost: None });
                     }
                     continue;
                 }
