@@ -140,6 +140,55 @@ def test_fill_values_that_do_not_fit_are_errors(tmp_path: pathlib.Path, fill: An
 
 
 @BOTH
+@pytest.mark.parametrize("mode", ["a", "r+"])
+def test_an_empty_file_is_a_new_one(tmp_path: pathlib.Path, module: Any, mode: str) -> None:
+    path = tmp_path / "empty.h5"
+    path.touch()
+    with module.File(path, mode) as file:
+        file["u"] = 1
+    with h5py.File(path) as file:
+        assert file["u"][()] == 1
+    empty = io.BytesIO()
+    with module.File(empty, mode) as file:
+        file["u"] = 1
+    with h5py.File(empty) as file:
+        assert list(file) == ["u"]
+
+
+@BOTH
+def test_a_closed_file_contains_nothing(tmp_path: pathlib.Path, module: Any) -> None:
+    path = tmp_path / "closed.h5"
+    with module.File(path, "w") as file:
+        file["u"] = 1
+    assert "u" not in file
+    with module.File(path) as file:
+        assert "u" in file
+    assert "u" not in file
+
+
+@BOTH
+def test_releases_of_files_that_are_read(tmp_path: pathlib.Path, module: Any) -> None:
+    path = tmp_path / "releases.h5"
+    module.File(path, "w").close()
+    for libver, known in ((("earliest", "v110"), ("earliest", "v110")), ("v108", ("v108", "v200")), (None, ("earliest", "v200"))):
+        with module.File(path, libver=libver) as file:
+            assert file.libver == known
+    for libver in ("nonsense", ("latest", "earliest")):
+        with pytest.raises((KeyError, ValueError)):
+            module.File(path, libver=libver)
+
+
+@pytest.mark.parametrize("mode", ["x", "w-"])
+def test_file_objects_with_content_are_not_replaced(mode: str) -> None:
+    full = io.BytesIO(b"something")
+    with pytest.raises(FileExistsError):
+        h5.File(full, mode)
+    assert full.getvalue() == b"something"
+    with h5.File(io.BytesIO(), mode) as file:
+        file["u"] = 1
+
+
+@BOTH
 def test_nothing_is_no_text(tmp_path: pathlib.Path, module: Any) -> None:
     with module.File(tmp_path / "texts.h5", "w") as file:
         texts, nothing = file.create_dataset("d", data=["a", "b"]), np.array([None, "c"], object)

@@ -428,6 +428,8 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
 
         An exception is raised if this cannot be known because of damage.
         """
+        if self._file_of.is_closed:
+            return False
         name = _names.inner(name)
         if isinstance(name, _types.Reference):
             return bool(name)

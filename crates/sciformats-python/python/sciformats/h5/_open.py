@@ -47,6 +47,7 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
     _check_driver_options(driver, options["driver_options"], name)
     if mode not in ("r", "r+", "w", "w-", "x", "a"):
         raise ValueError("Invalid mode; must be one of r, r+, w, w-, x, a")
+    bounds = _bounds(options["libver"])
     _check_user_block(options["userblock_size"], mode)
     _check_space(options, name, mode)
     if isinstance(name, bytes) and not name.startswith(b"\x89HDF"):
@@ -79,6 +80,7 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
                 found = Opened(address, _sciformats.open_hdf5(path, None, dict(fixed)))
                 found.held = held
                 found.locking = options["locking"]
+                found.libver = found.libver if bounds is None else bounds
                 found.register_reader(path)
         elif driver == "core" and options["backing_store"] is False:
             found = _unsaved(os.path.abspath(name), mode, fixed, options)
@@ -184,6 +186,9 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
     if writer is not None:
         _locks.check_same(options["locking"], writer.locking, path)
         return Again(writer)
+    if mode == "r+" and os.path.isfile(path) and not os.path.getsize(path):
+        # As with the C library, a file without a byte is a new one.
+        mode = "w"
     if mode == "r+" and _has_readers(path):
         # The changes could take the place of what is read, also later.
         raise Conflict("Unable to synchronously open file (file is already open for read-only)", path)
@@ -279,6 +284,8 @@ def _unsaved(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
 
 def _in_memory(target: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any], content: bytes = b"") -> Any:
     """Open a file that is written to a file object when it is closed, or nowhere. It starts with the content, or with that of the object."""
+    if target is not None and mode in ("w-", "x") and target.seek(0, os.SEEK_END):
+        raise FileExistsError("Unable to synchronously create file (the file object is not empty)")
     handle, path = tempfile.mkstemp(suffix=".h5")
     with os.fdopen(handle, "wb") as copy:
         if target is not None and mode in ("r+", "a"):
