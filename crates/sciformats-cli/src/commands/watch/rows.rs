@@ -136,8 +136,7 @@ impl Rows {
     /// Prints a single value if it has changed.
     fn scalar(&mut self, array: &Array<'_>, args: &Watch, session: &Session) -> Outcome<bool> {
         let mut text = Vec::new();
-        let part =
-            Part::new(array, all(array).map_err(|error| Failure::of(&args.file, &error))?, false);
+        let part = Part::new(array, all(array).map_err(|error| Failure::of(&args.file, &error))?, false);
         let printed = if session.json { json::print(&part, &mut text) } else { csv::print(&part, &mut text) };
         printed.map_err(|stop| stop.into_failure(&args.file))?;
         let text = String::from_utf8_lossy(&text).into_owned();
