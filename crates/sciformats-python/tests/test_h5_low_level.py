@@ -60,6 +60,7 @@ lib.h5a.open(d.id, b"no")
 lib.h5z.get_filter_info(1), lib.h5z.get_filter_info(32000), lib.h5z.filter_avail(400)
 lib.h5z.get_filter_info(400)
 [x.id.get_create_plist().get_layout() for x in (d, c)], [x.id.get_create_plist().fill_value_defined() for x in (d, f["fv"])]
+[filled(f[name].id.get_create_plist(), dtype) for name, dtype in (("fv", "i4"), ("fv", "f8"), ("wide", "i1"), ("wide", "f2"))]
 filled(f["fv"].id.get_create_plist()), [x.id.get_create_plist().get_alloc_time() for x in (d, c)]
 d.id.get_create_plist().get_chunk(), d.id.get_create_plist().get_nfilters(), d.id.get_create_plist().get_filter_by_id(1)
 c.id.get_create_plist().get_chunk()
@@ -113,6 +114,7 @@ def make(lib: Any, path: pathlib.Path) -> Any:
     file.create_dataset("none", dtype="f4", shape=(4,))
     file.create_dataset("part", dtype="f4", shape=(4,), chunks=(2,))[0] = 1
     file.create_dataset("fv", shape=(3,), dtype="i4", fillvalue=7)
+    file.create_dataset("wide", shape=(3,), dtype="f8", fillvalue=1e20)
     file["t"] = np.dtype([("a", "i4"), ("b", "f8", (2,))])
     file["nl"], file["sc"] = lib.Empty("f4"), np.float32(3)
     file["enum"] = np.zeros(2, lib.enum_dtype({"A": 1, "B": 2}, "i2"))
@@ -137,10 +139,10 @@ def gone_through(lib: Any, group: Any, by: int, order: int) -> list[bytes]:
     return seen
 
 
-def filled(properties: Any) -> int:
-    value = np.zeros((), "i4")
+def filled(properties: Any, dtype: str = "i4") -> float:
+    value = np.zeros((), dtype)
     properties.get_fill_value(value)
-    return int(value)
+    return float(value)
 
 
 def compound(lib: Any) -> Any:
@@ -208,6 +210,43 @@ def selected(lib: Any, calls: list[str], shape: tuple[int, ...] = (3, 4)) -> Any
     for call in calls:
         eval(f"space.{call}", {"space": space})
     return space
+
+
+def test_combined_hyperslabs_are_those_of_h5py() -> None:
+    random = np.random.default_rng(3)
+    for _ in range(400):
+        spaces = [lib.h5s.create_simple((4, 6)) for lib in (h5, h5py)]
+        if random.random() < 0.2:
+            for space in spaces:
+                space.select_none()
+        calls = []
+        for _ in range(random.integers(1, 4)):
+            start, count, stride, block = (tuple(map(int, random.integers(*ends, 2))) for ends in ((0, 5), (1, 4), (2, 4), (1, 3)))
+            calls.append((start, count, stride, block, int(random.integers(0, 6))))
+        for space in spaces:
+            for call in calls:
+                space.select_hyperslab(*call)
+        facts = [(each.get_select_npoints(), bool(each.select_valid())) for each in spaces]
+        assert facts[0] == facts[1], calls
+        if facts[0][0]:
+            # Also what is beyond the dataspace is selected, so that nothing is read in its place.
+            assert spaces[0].get_select_bounds() == spaces[1].get_select_bounds(), calls
+
+
+def test_single_elements_are_not_combined_with_hyperslabs() -> None:
+    for lib in (h5, h5py):
+        points, slab = lib.h5s.create_simple((4, 6)), lib.h5s.create_simple((4, 6))
+        points.select_elements([(3, 4), (0, 1)])
+        slab.select_hyperslab((0, 0), (2, 2))
+        for op in (lib.h5s.SELECT_OR, lib.h5s.SELECT_AND, lib.h5s.SELECT_NOTA):
+            with pytest.raises(RuntimeError):
+                points.select_hyperslab((0, 0), (2, 2), op=op)
+            for one, other in ((points, slab), (slab, points)):
+                with pytest.raises(ValueError):
+                    one.combine_select(other, op)
+                with pytest.raises(ValueError):
+                    one.modify_select(other, op)
+        assert points.get_select_elem_pointlist().tolist() == [[3, 4], [0, 1]]
 
 
 @pytest.mark.parametrize("calls", SELECTIONS)
@@ -449,6 +488,9 @@ def test_types_are_only_changed_as_in_h5py() -> None:
                 named.enum_insert(name, value)
         named.enum_insert(b"C", 300)
         assert [named.get_member_value(place) for place in range(named.get_nmembers())] == [1, 127]
+        for ask in (named.get_member_name, named.get_member_value, compound(lib).get_member_offset, compound(lib).get_member_type):
+            with pytest.raises((IndexError, TypeError, ValueError)):
+                ask(-1)
     number, text = h5.h5t.STD_I8LE.copy(), h5.h5t.C_S1.copy()
     with pytest.raises(TypeError):
         number.set_cset(h5.h5t.CSET_UTF8)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sciformats.errors import NotSupported
-from sciformats.h5 import _names
+from sciformats.h5 import _convert, _names
 from sciformats.h5._links import ExternalLink, SoftLink, check
 from sciformats.h5._locks import PROPERTIES
 
@@ -370,7 +370,7 @@ class Properties:
 
     def get_fill_value(self, value: Any) -> None:
         """Put the value of elements that were never written into an array of one element."""
-        value[...] = np.asarray(self._object.fillvalue).astype(value.dtype)
+        value[...] = _convert.read_as(self._object.fillvalue, value.dtype)
 
     def get_obj_track_times(self) -> bool:
         """Return whether the time of the last change is stored."""

@@ -134,9 +134,13 @@ class SpaceID:
         ------
         ValueError
             If the arguments do not have the rank of the dataspace, or blocks overlap.
+        RuntimeError
+            If this is combined with single elements, whose order counts.
         NotImplementedError
             If this is combined with another selection in a dataspace of more than 2**28 elements.
         """
+        if self._kind == SEL_POINTS and op in _COMBINED:
+            raise RuntimeError("Unable to set hyperslab selection (invalid selection operation)")
         rank = len(self.shape)
         ones = (1,) * rank
         parts = [tuple(int(n) for n in each) for each in (start, stride or ones, count, block or ones)]
@@ -165,7 +169,18 @@ class SpaceID:
             return
         if op not in _COMBINED:
             raise ValueError(f"{op} is no way to combine hyperslabs")
-        blocks = _joined(_regions._of_mask(_COMBINED[op](self.mask(), new.mask())))
+        if self._kind == SEL_ALL and op in (SELECT_OR, SELECT_AND, SELECT_NOTA):
+            # As in the C library, also where something beyond the dataspace is selected.
+            if op == SELECT_AND:
+                self._take(new)
+            elif op == SELECT_NOTA:
+                self.select_none()
+            return
+        # What is selected beyond the dataspace is kept, so that it is an error to read it.
+        shape = self.shape
+        for bounds in (self.get_select_bounds(), new.get_select_bounds()):
+            shape = shape if bounds is None else tuple(max(n, last + 1) for n, last in zip(shape, bounds[1]))
+        blocks = _joined(_regions._of_mask(_COMBINED[op](self._mask(shape), new._mask(shape))))
         ones = (1,) * len(self.shape)
         regular = None
         if len(blocks) == 1:
@@ -185,8 +200,10 @@ class SpaceID:
         Raises
         ------
         ValueError
-            If the shapes differ.
+            If the shapes differ, or single elements are selected, whose order counts.
         """
+        if SEL_POINTS in (self._kind, space2._kind):
+            raise ValueError("Dataspaces don't have hyperslab selections (dataspaces don't have hyperslab selections)")
         if space2.shape != self.shape:
             raise ValueError(f"a dataspace of shape {self.shape} cannot be combined with one of shape {space2.shape}")
         self._combine(space2, op)
@@ -199,10 +216,16 @@ class SpaceID:
 
     def mask(self) -> NDArray[np.bool_]:
         """Return which elements are selected."""
-        if math.prod(self.shape) > _MOST:
+        return self._mask(self.shape)
+
+    def _mask(self, shape: Indices) -> NDArray[np.bool_]:
+        """Return which elements of a shape, which is not smaller than that of the dataspace, are selected."""
+        if math.prod(shape) > _MOST:
             raise NotImplementedError(f"selections are combined in dataspaces of at most {_MOST} elements")
-        mask = np.full(self.shape, self._kind == SEL_ALL)
-        if self._kind in (SEL_POINTS, SEL_HYPERSLABS):
+        mask = np.zeros(shape, bool)
+        if self._kind == SEL_ALL:
+            mask[tuple(map(slice, self.shape))] = True
+        elif self._kind in (SEL_POINTS, SEL_HYPERSLABS):
             for first, last in self._all_blocks():
                 mask[tuple(slice(a, b + 1) for a, b in zip(first, last))] = True
         return mask

@@ -335,13 +335,18 @@ class TypeCompositeID(TypeID):
         members: list[Any] = self.described[2]
         return members
 
+    def _member(self, index: int) -> Any:
+        if not 0 <= index < len(self._members()):
+            raise ValueError(f"Member index must be non-negative and less than {len(self._members())}, and not {index}.")
+        return self._members()[index]
+
     def get_nmembers(self) -> int:
         """Return the number of members."""
         return len(self._members())
 
     def get_member_name(self, index: int) -> bytes:
         """Return the name of a member."""
-        return _names.encoded(self._members()[index][0])
+        return _names.encoded(self._member(index)[0])
 
     def get_member_index(self, name: bytes) -> int:
         """Return the place of a member.
@@ -377,7 +382,7 @@ class TypeEnumID(TypeCompositeID):
 
     def get_member_value(self, index: int) -> int:
         """Return the value of a name."""
-        return int(self.described[2][index][1])
+        return int(self._member(index)[1])
 
     def enum_nameof(self, value: int) -> bytes:
         """Return the name of a value.
@@ -463,11 +468,11 @@ class TypeCompoundID(TypeCompositeID):
 
     def get_member_offset(self, index: int) -> int:
         """Return where a member begins in an element."""
-        return int(self.described[2][index][1])
+        return int(self._member(index)[1])
 
     def get_member_type(self, index: int) -> TypeID:
         """Return the type of a member."""
-        return of(self.described[2][index][2])
+        return of(self._member(index)[2])
 
 
 #: The bits of the exponent and of the mantissa, and the bias, by the size in bytes.
