@@ -478,3 +478,24 @@ fn metadata_of_raw_arrays_are_kept() {
         assert!(value == wanted || is_missing(&missing, &[i as u64]), "element {i}: {missing:?}");
     }
 }
+
+#[test]
+fn the_last_frame_of_a_part_of_an_index_may_lack_chunks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("clean.gsd");
+    let mut bytes = trajectory().0;
+    let entry = bytes[256..288].to_vec();
+    let copies: Vec<usize> = (257..bytes.len() - 32).filter(|&at| bytes[at..].starts_with(&entry)).collect();
+    assert!(!copies.is_empty());
+    for (i, at) in copies.into_iter().enumerate() {
+        bytes[at..at + (32 << (8 + i))].fill(0xEE);
+    }
+    bytes[256 + 100 * 32..256 + 101 * 32].fill(0xEE);
+    bytes[8..40].fill(0xFF);
+    written(&examined(&bytes).unwrap(), &path);
+    let reader = gsd_rs::Reader::open(&path).unwrap();
+    let last = reader.frames() - 1;
+    assert_eq!(last, 33);
+    assert!(reader.find(last, "log/energy").unwrap().is_none());
+    assert!(reader.find(last, "lost+found/damage").unwrap().is_some());
+}
