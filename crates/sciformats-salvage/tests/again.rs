@@ -499,3 +499,15 @@ fn the_last_frame_of_a_part_of_an_index_may_lack_chunks() {
     assert!(reader.find(last, "log/energy").unwrap().is_none());
     assert!(reader.find(last, "lost+found/damage").unwrap().is_some());
 }
+
+#[test]
+fn chunks_of_gsd_that_cannot_be_written_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = trajectory().0;
+    let header = gsd_rs::structure::header(&bytes).unwrap();
+    let index = header.index.location as usize;
+    // The number of columns of the second chunk.
+    bytes[index + 32 + 24..index + 32 + 28].fill(0);
+    let (_, losses) = written(&examined(&bytes).unwrap(), &folder.path().join("clean.gsd"));
+    assert!(losses.len() == 1 && losses[0].path == "/frames/0/particles/position", "{losses:?}");
+}
