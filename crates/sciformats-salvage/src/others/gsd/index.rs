@@ -76,6 +76,7 @@ pub(super) fn indexed(source: &dyn ReadAt, header: &Header, notes: &mut Notes) -
             return Ok(None);
         }
     }
+    let is_cut = end > source.size() && slots.last().is_some_and(Option::is_some);
     slots.truncate(slots.iter().rposition(Option::is_some).map_or(0, |last| last + 1));
     leave_out_halves(&mut slots, location);
     let mut slots = trusted(&slots);
@@ -104,8 +105,7 @@ pub(super) fn indexed(source: &dyn ReadAt, header: &Header, notes: &mut Notes) -
         notes.act("leave out entries of the index", location, reason, Confidence::High);
     }
     let mut frames = lost_frames(&slots);
-    if bad
-        && lost == 0
+    if (bad && lost == 0 || is_cut)
         && let Some(last) = slots.iter().rev().flatten().next()
     {
         frames.insert(last.frame);
