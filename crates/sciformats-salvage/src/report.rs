@@ -149,13 +149,14 @@ impl Report {
             for loss in of_objects.get(object.path.as_str()).into_iter().flatten() {
                 let why = match loss.path.strip_prefix(&object.path).and_then(|rest| rest.strip_prefix('@')) {
                     Some(attribute) => format!("the attribute {attribute} {}", loss.what),
-                    None => loss.what.clone(),
+                    None if loss.path == object.path => loss.what.clone(),
+                    None => format!("{} {}", loss.path, loss.what),
                 };
                 if loss.is_of_storage() {
                     object.reasons.push(why);
                     continue;
                 }
-                let absent = loss.what == LEFT_OUT;
+                let absent = loss.what == LEFT_OUT && loss.path == object.path;
                 object.state = object.state.max(if absent { State::Lost } else { State::Partial });
                 if !object.reasons.contains(&why) {
                     object.reasons.push(why);
@@ -208,9 +209,32 @@ impl Report {
     }
 }
 
-/// Returns the path of the object of a loss, which may be one of an attribute: the longest known path before an `@`.
+/// Returns the path of the object of a loss, which may be one of an attribute: the longest known path before an `@`. What is lost of
+/// something that is no object, such as a soft link, is lost of its group.
 fn owner<'a>(path: &'a str, paths: &BTreeSet<String>) -> &'a str {
+    let known = |start: &&str| paths.contains(*start);
     let ends = path.rmatch_indices('@').map(|(at, _)| at);
-    let mut before = ends.filter_map(|at| path.get(..at)).filter(|start| paths.contains(*start));
-    if paths.contains(path) { path } else { before.next().unwrap_or(path) }
+    let before = ends.filter_map(|at| path.get(..at)).filter(known);
+    let groups = path.rmatch_indices('/').filter_map(|(at, _)| path.get(..at.max(1)));
+    std::iter::once(path).filter(known).chain(before).chain(groups.filter(known)).next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_belong_to_objects_or_their_groups() {
+        let paths: BTreeSet<String> = ["/", "/a", "/a/b", "/a@b"].map(str::to_owned).into();
+        for (path, expected) in [
+            ("/a/b", "/a/b"),
+            ("/a@b", "/a@b"),
+            ("/a@c", "/a"),
+            ("/a/link", "/a"),
+            ("/link", "/"),
+            ("x", "x"),
+        ] {
+            assert_eq!(owner(path, &paths), expected);
+        }
+    }
 }

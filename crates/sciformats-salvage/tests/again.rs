@@ -93,6 +93,11 @@ fn is_noticed(damage: &str) -> bool {
     !damage.contains("bit") && !damage.contains("zeros")
 }
 
+/// Whether what the first salvage has said at the end of the file may be lost.
+fn is_cut_twice(damage: &str) -> bool {
+    damage.contains("and then cut")
+}
+
 fn rows(numbers: &[u64], rank: usize) -> Slabs {
     numbers.chunks(2 * rank).map(|row| (row[..rank].to_vec(), row[rank..].to_vec())).collect()
 }
@@ -109,11 +114,11 @@ fn hdf5() {
                 else {
                     continue;
                 };
-                let attributes = dataset.attributes().unwrap();
-                assert!(
-                    attributes.iter().all(|one| !one.name().unwrap().to_string().contains("before")),
-                    "{name}"
-                );
+                let renamed = dataset.attributes().unwrap().iter().any(|one| {
+                    let name = one.name().unwrap().to_string();
+                    name.contains("before")
+                });
+                assert!(!renamed || !is_noticed(name), "{name}: what salvage has said is not the user's");
                 let missing =
                     dataset.attribute("missing").and_then(|one| one.read::<u64>()).unwrap_or_default();
                 let missing = rows(&missing, 1);
@@ -203,7 +208,7 @@ fn blosc2() {
         for (i, (value, wanted)) in array.read_bytes().unwrap().chunks(4).zip(&data).enumerate() {
             let right =
                 value == wanted.to_le_bytes() || is_missing(&missing, &[i as u64 / 30, i as u64 % 30]);
-            assert!(right || !is_noticed(name), "{name}: element {i} {missing:?}");
+            assert!(right || !is_noticed(name) || is_cut_twice(name), "{name}: element {i} {missing:?}");
         }
     });
 }
@@ -224,7 +229,7 @@ fn raw_array() {
         for (i, (value, wanted)) in reader.read::<u32>().unwrap().iter().zip(&data).enumerate() {
             let i = i as u64;
             let right = value == wanted || is_missing(&missing, &[i / 28, i / 7 % 4, i % 7]);
-            assert!(right || !is_noticed(name), "{name}: element {i}");
+            assert!(right || !is_noticed(name) || is_cut_twice(name), "{name}: element {i}");
         }
     });
 }
@@ -477,4 +482,44 @@ fn metadata_of_raw_arrays_are_kept() {
     for (i, (value, wanted)) in values.iter().zip(&data).enumerate() {
         assert!(value == wanted || is_missing(&missing, &[i as u64]), "element {i}: {missing:?}");
     }
+}
+
+#[test]
+fn the_last_frame_of_a_part_of_an_index_may_lack_chunks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("clean.gsd");
+    let mut bytes = trajectory().0;
+    let entry = bytes[256..288].to_vec();
+    let copies: Vec<usize> = (257..bytes.len() - 32).filter(|&at| bytes[at..].starts_with(&entry)).collect();
+    assert!(!copies.is_empty());
+    for (i, at) in copies.into_iter().enumerate() {
+        bytes[at..at + (32 << (8 + i))].fill(0xEE);
+    }
+    bytes[256 + 100 * 32..256 + 101 * 32].fill(0xEE);
+    bytes[8..40].fill(0xFF);
+    written(&examined(&bytes).unwrap(), &path);
+    let reader = gsd_rs::Reader::open(&path).unwrap();
+    let last = reader.frames() - 1;
+    assert_eq!(last, 33);
+    assert!(reader.find(last, "log/energy").unwrap().is_none());
+    assert!(reader.find(last, "lost+found/damage").unwrap().is_some());
+    // A file that was cut off within the entries of a frame.
+    let bytes = trajectory().0;
+    let index = gsd_rs::structure::header(&bytes).unwrap().index.location as usize;
+    written(&examined(&bytes[..index + 32 * 580]).unwrap(), &path);
+    let reader = gsd_rs::Reader::open(&path).unwrap();
+    assert!(reader.find(193, "log/energy").unwrap().is_none());
+    assert!(reader.find(193, "lost+found/damage").unwrap().is_some());
+}
+
+#[test]
+fn chunks_of_gsd_that_cannot_be_written_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = trajectory().0;
+    let header = gsd_rs::structure::header(&bytes).unwrap();
+    let index = header.index.location as usize;
+    // The number of columns of the second chunk.
+    bytes[index + 32 + 24..index + 32 + 28].fill(0);
+    let (_, losses) = written(&examined(&bytes).unwrap(), &folder.path().join("clean.gsd"));
+    assert!(losses.len() == 1 && losses[0].path == "/frames/0/particles/position", "{losses:?}");
 }

@@ -51,3 +51,26 @@ fn chunks_of_blosc2_whose_size_is_lost_are_told() {
         std::fs::remove_file(&path).unwrap();
     }
 }
+
+#[test]
+fn metalayers_of_a_folder_that_cannot_be_read_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("layers.b2frame");
+    let mut schunk = cframe::SChunk::create_sparse(&path, cframe::Params::new(4)).unwrap();
+    schunk.append(&[1; 4000]).unwrap();
+    schunk.set_vlmeta("units", b"kelvin, as measured").unwrap();
+    schunk.set_vlmeta("place", b"a hill in the north").unwrap();
+    schunk.commit().unwrap();
+    drop(schunk);
+    let index = path.join("chunks.b2frame");
+    let mut bytes = std::fs::read(&index).unwrap();
+    let at = bytes.windows(6).position(|six| six == b"kelvin").unwrap();
+    bytes[at - 32..at - 20].fill(0xee);
+    std::fs::write(&index, bytes).unwrap();
+    let found = examine(&path, &Options::default()).unwrap();
+    let object = &found.report().objects[0];
+    assert_eq!(object.state, State::Partial);
+    assert!(object.reasons.iter().any(|why| why.contains("the metalayer units")), "{:?}", object.reasons);
+    let clean = saved(&found, folder.path(), "clean.b2frame").unwrap();
+    assert_eq!(cframe::Frame::open(&clean).unwrap().vlmeta("place").unwrap(), b"a hill in the north");
+}

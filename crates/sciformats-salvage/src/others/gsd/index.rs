@@ -76,6 +76,7 @@ pub(super) fn indexed(source: &dyn ReadAt, header: &Header, notes: &mut Notes) -
             return Ok(None);
         }
     }
+    let is_cut = end > source.size() && slots.last().is_some_and(Option::is_some);
     slots.truncate(slots.iter().rposition(Option::is_some).map_or(0, |last| last + 1));
     leave_out_halves(&mut slots, location);
     let mut slots = trusted(&slots);
@@ -104,8 +105,7 @@ pub(super) fn indexed(source: &dyn ReadAt, header: &Header, notes: &mut Notes) -
         notes.act("leave out entries of the index", location, reason, Confidence::High);
     }
     let mut frames = lost_frames(&slots);
-    if bad
-        && lost == 0
+    if (bad && lost == 0 || is_cut)
         && let Some(last) = slots.iter().rev().flatten().next()
     {
         frames.insert(last.frame);
@@ -232,27 +232,28 @@ fn trusted(slots: &[Option<FoundEntry>]) -> Vec<Option<FoundEntry>> {
 fn lost_frames(slots: &[Option<FoundEntry>]) -> BTreeSet<u64> {
     let mut frames = BTreeSet::new();
     let mut last: Option<u64> = None;
-    let mut is_hole = false;
+    let mut hole = 0u64;
     for slot in slots {
         let Some(entry) = slot else {
-            is_hole = true;
+            hole = bound::sum(hole, 1);
             continue;
         };
-        if is_hole {
+        if hole > 0 {
             let from = last.unwrap_or(0);
-            frames.extend(from..=entry.frame.min(bound::sum(from, 1000)));
+            // A frame has a chunk, unless its entry is damaged in a way that is not noticed.
+            frames.extend(from..=entry.frame.min(bound::sum(from, hole.max(1000))));
         }
-        is_hole = false;
+        hole = 0;
         last = Some(entry.frame);
     }
-    if is_hole {
+    if hole > 0 {
         frames.extend(last);
     }
     frames
 }
 
-/// Searches the whole file for entries, and returns the longest series of them.
-pub(super) fn carved(source: &Arc<dyn ReadAt>, notes: &mut Notes) -> Result<Vec<FoundEntry>> {
+/// Searches the whole file for entries, and returns the longest series of them. An older copy of the index may end within a frame.
+pub(super) fn carved(source: &Arc<dyn ReadAt>, notes: &mut Notes) -> Result<Entries> {
     const SIZE: u64 = FoundEntry::SIZE as u64;
     let size = source.size();
     // The number of entries before each place, in series of which the next entry is expected there.
@@ -274,7 +275,7 @@ pub(super) fn carved(source: &Arc<dyn ReadAt>, notes: &mut Notes) -> Result<Vec<
             ended.remove();
         }
     })?;
-    let Some((at, count)) = best else { return Ok(Vec::new()) };
+    let Some((at, count)) = best else { return Ok(Entries::default()) };
     notes.cause("lost index", "the index is not where the header says");
     let reason = format!("{count} entries follow each other, which is the longest series in the file");
     notes.act("use a copy of the index", at, reason, Confidence::Medium);
@@ -283,7 +284,15 @@ pub(super) fn carved(source: &Arc<dyn ReadAt>, notes: &mut Notes) -> Result<Vec<
     for i in 0..count.min(ENTRIES as u64) {
         found.push(FoundEntry::from_bytes(&source.read_at(at + i * SIZE, FoundEntry::SIZE)?));
     }
-    Ok(trusted(&found).into_iter().flatten().collect())
+    let slots = trusted(&found);
+    let mut frames = lost_frames(&slots);
+    // A place for another entry follows the last one of the newest index, unless it is full.
+    let end = bound::sum(at, bound::product(count, SIZE));
+    let next = source.read_at(end, bound::addressable(bound::left(size, end).min(SIZE)))?;
+    let is_last = !next.is_empty() && next.iter().all(|&byte| byte == 0) && !is_short(&slots);
+    let kept: Vec<FoundEntry> = slots.into_iter().flatten().collect();
+    frames.extend(kept.last().filter(|_| !is_last).map(|last| last.frame));
+    Ok(Entries { kept, frames, ..Entries::default() })
 }
 
 /// Returns the holes between slots with entries, as the first slot and the one behind the last.
@@ -314,6 +323,14 @@ mod tests {
         let frames = lost_frames(&slots);
         assert_eq!(slots.iter().flatten().map(|entry| entry.frame).collect::<Vec<_>>(), [0, 1, 2, 4]);
         assert!(frames.contains(&1) && frames.contains(&2) && frames.contains(&3) && !frames.contains(&0));
+    }
+
+    #[test]
+    fn all_frames_of_a_hole_may_lack_chunks() {
+        let slots: Vec<_> = [entry(0)].into_iter().chain([None; 3000]).chain([entry(3001)]).collect();
+        assert_eq!(lost_frames(&slots).len(), 3001);
+        let slots: Vec<_> = [entry(0), None, entry(1 << 19)].into();
+        assert_eq!(lost_frames(&slots).len(), 1001);
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
     let Entries { kept: entries, frames: dropped, placed } =
         match stored.as_ref().map(|header| indexed(&**source, header, &mut notes)).transpose()?.flatten() {
             Some(found) => found,
-            None => Entries { kept: carved(source, &mut notes)?, ..Entries::default() },
+            None => carved(source, &mut notes)?,
         };
     let mut listed = name_list(&**source, stored.as_ref(), version, &mut notes)?;
     if listed.is_empty() {
