@@ -124,7 +124,7 @@ KEYS = [
     (), ..., 0, -1, (3, 4), slice(2, 99), (..., 1), (slice(None, None, 3), slice(1, 10, 4)), (0, ...),
     [0, 2, 7], ([1, 3], slice(2, 5)), (slice(0, 0), 1), (2, [0, 11]), (np.arange(20) % 3 == 0, 2), ([], 1),
     10**6, (0, 0, 0), slice(None, None, -1), [2, 0], [0, 0], ([0], [1]), None, 1.5, [-1], (slice(5, 2),),
-    np.ones((20, 12), bool), np.arange(240).reshape(20, 12) % 7 == 0, np.zeros((20, 12), bool),
+    np.array([2**64 - 1], "u8"), np.ones((20, 12), bool), np.arange(240).reshape(20, 12) % 7 == 0, np.zeros((20, 12), bool),
 ]  # fmt: skip
 
 

@@ -159,9 +159,10 @@ def _list(part: Any, size: int) -> tuple[list[_index.Range], int]:
         array = np.flatnonzero(array)
     elif array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise TypeError(f"Can't process indexing list {part!r}: it must be integers or truth values")
-    array = array.astype(np.int64)
-    for index in array:
+    # As Python's integers, because the largest unsigned ones become negative as 64-bit integers.
+    for index in array.tolist():
         _integer(index, size)
+    array = array.astype(np.int64)
     array = np.where(array < 0, array + size, array)
     if (np.diff(array) <= 0).any():
         raise TypeError("Indexing elements must be in increasing order")
