@@ -504,7 +504,7 @@ fn the_last_frame_of_a_part_of_an_index_may_lack_chunks() {
     assert!(reader.find(last, "log/energy").unwrap().is_none());
     assert!(reader.find(last, "lost+found/damage").unwrap().is_some());
     // A file that was cut off within the entries of a frame.
-    let bytes = trajectory().0;
+    let (bytes, _) = written(&examined(&trajectory().0).unwrap(), &path);
     let index = gsd_rs::structure::header(&bytes).unwrap().index.location as usize;
     written(&examined(&bytes[..index + 32 * 580]).unwrap(), &path);
     let reader = gsd_rs::Reader::open(&path).unwrap();
