@@ -390,7 +390,7 @@ mod tests {
     fn the_longest_copy_again_and_again() {
         for distance in [1, 2, 3, 7, 8, 15, 16, 17, 255, 256, 257, 258, 300, 5000] {
             for len in [258, 259, 1000, 65_536, 300_001] {
-                let pattern: Vec<u8> = (0..distance as u32).map(|i| (i * i >> 3) as u8).collect();
+                let pattern: Vec<u8> = (0..distance as u32).map(|i| ((i * i) >> 3) as u8).collect();
                 let mut data: Vec<u8> = pattern.into_iter().cycle().take(len).collect();
                 data.extend(b"the end");
                 for level in [1, 6, 9] {
