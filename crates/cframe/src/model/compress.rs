@@ -1,7 +1,7 @@
 //! Writing of chunks.
 
-use sciformats_core::arith::{add, fit, present};
-use sciformats_core::storage::{copy, zeroed};
+use sciformats_core::arith::{add, fit, mul, present};
+use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Limits, Result, bound};
 
 use super::chunk::{Chunk, Context, PLAIN};
@@ -64,6 +64,10 @@ pub(crate) fn compress_into(
     write(data, params, (context, true), out)
 }
 
+/// Bytes of a chunk that cannot be compressed, which one of several threads copies at once. One thread alone copies all of them at
+/// once, past the caches.
+const SHARE: usize = 2 << 20;
+
 fn write(data: &[u8], params: &Params, (context, kinds): (&Context, bool), out: &mut [u8]) -> Result<usize> {
     let nbytes = u32::try_from(data.len()).ok().filter(|&n| n <= MAX_NBYTES);
     let nbytes = nbytes.ok_or_else(|| Error::usage("data", format!("has more than {MAX_NBYTES} bytes")))?;
@@ -86,7 +90,18 @@ fn write(data: &[u8], params: &Params, (context, kinds): (&Context, bool), out: 
             return finish(header, head, len);
         }
     }
-    copy(data, present(body.get_mut(..data.len()), "room for a body")?)?;
+    let body = present(body.get_mut(..data.len()), "room for a body")?;
+    let size = if context.threads.0 == 1 { data.len() } else { SHARE };
+    context.threads.each_piece(
+        (body, size),
+        &mut (),
+        || (),
+        |_, index, piece| {
+            let at = mul(index, size)?;
+            piece.copy_from_slice(present(data.get(at..add(at, piece.len())?), "part of the data")?);
+            Ok(())
+        },
+    )?;
     finish(header.raw(), head, data.len())
 }
 
