@@ -36,6 +36,7 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
         table: Table::default(),
         rules,
         places: None,
+        opened: file.opened().cloned(),
     };
     let mut builder = Builder {
         rules,

@@ -1,5 +1,6 @@
 //! Plans conversions, writes them, and reads the results.
 
+mod changed;
 mod elements;
 #[cfg(feature = "hdf5")]
 mod names;
