@@ -130,7 +130,7 @@ impl View {
             }
             (ElementType::BF16, ElementType::F32) => widen(&bytes, |bits| BFloat16(bits).into()),
             (element, _) => match &self.places {
-                Some(places) if element.refers() => kept(element, &bytes, (Some(places), false))?.0,
+                Some(places) if element.refers() => kept(element, &bytes, (Some(places), None))?.0,
                 _ => bytes,
             },
         })
