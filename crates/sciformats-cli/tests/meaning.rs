@@ -115,6 +115,8 @@ fn parts_by_names_and_coordinates() {
         ),
         (&["--at", "time=tomorrow"], "whose coordinates are dates"),
         (&["--at", "lat=north"], "whose coordinates are numbers"),
+        (&["--at", "lat=nan"], "whose coordinates are numbers"),
+        (&["--at", "lat=inf"], "whose coordinates are numbers"),
         (&["--at", "lat=50", "--slice", "0"], "must name dimensions if --at"),
     ] {
         let error = program.stderr(2, &[&["cat", "climate.nc", "/tas"], args].concat());
