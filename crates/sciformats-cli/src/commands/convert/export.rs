@@ -385,7 +385,7 @@ fn contents(
         // They have been written by others.
         Target::NetCdf | Target::Png => {}
     }
-    Ok(())
+    Ok(super::unchanged(data.file())?)
 }
 
 /// Writes one JSON object with the arrays by their paths: dimensions, units and values.

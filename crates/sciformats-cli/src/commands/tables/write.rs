@@ -95,6 +95,7 @@ pub(super) fn to_file(
     let out =
         out.into_inner().map_err(|error| Failure::Unwritten(output.into(), error.error().to_string()))?;
     let size = out.at;
+    session.far().unchanged()?;
     out.file.finish(Durability::Process).map_err(|error| Failure::unwritten(output, &error))?;
     Ok((rows, size))
 }
@@ -120,6 +121,12 @@ fn read(error: &Error) -> Failure {
 
 /// Writes a table to stdout.
 pub(super) fn to_stdout(table: Reader, format: TableFormat, session: &Session) -> Outcome<()> {
+    printed(table, format, session)?;
+    // What was printed may be partly old and partly new.
+    session.far().unchanged()
+}
+
+fn printed(table: Reader, format: TableFormat, session: &Session) -> Outcome<()> {
     let from = |error: Error| match error {
         Error::Io { action: "write", source, .. } => {
             Failure::Output(io::Error::new(source.kind(), source.to_string()))
