@@ -50,6 +50,11 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
     let outcome = match &cli.command {
         Command::Manifest(_)
         | Command::Cat(_)
+        | Command::Head(_)
+        | Command::Tail(_)
+        | Command::Find(_)
+        | Command::References(_)
+        | Command::Combine(_)
         | Command::Diff(_)
         | Command::Verify(_)
         | Command::Stats(_) => outcome.and_then(|answer| session.far().unchanged().map(|()| answer)),

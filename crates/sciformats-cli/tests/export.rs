@@ -283,3 +283,114 @@ fn tables_with_a_wrong_checksum_are_not_copied() {
     let error = program.stderr(3, &["sql", "SELECT u FROM \"a.asdf:/u\"", "-o", "u.parquet"]);
     assert!(error.contains("checksum") && !place.path().join("u.parquet").exists(), "{error}");
 }
+
+/// A file with one sound dataset, and one whose header is damaged.
+fn half_damaged(path: &std::path::Path) {
+    use sciformats::hdf5_pure::options::Bound;
+    use sciformats::hdf5_pure::{CreateOptions, File, Writer};
+    let options = CreateOptions::default().with_bound(Bound::LATEST);
+    let mut file = Writer::overwrite_with(path, &options).unwrap();
+    file.dataset("good").write(&[1.5f64, 2.5]).unwrap();
+    file.dataset("bad").write(&[3.5f64]).unwrap();
+    file.finish().unwrap();
+    let header = File::open(path).unwrap().dataset("bad").unwrap().address();
+    let mut bytes = fs::read(path).unwrap();
+    bytes[usize::try_from(header.0).unwrap() + 8] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn what_cannot_be_read_does_not_vanish() {
+    let dir = tempfile::tempdir().unwrap();
+    half_damaged(&dir.path().join("run.h5"));
+    let program = Program::at(dir.path());
+    for new in ["new.json", "new.npz", "new.csv"] {
+        let told = program.stdout(1, &["convert", "run.h5", new]);
+        assert!(told.contains("/bad: ") && told.contains("not written"), "{told}");
+        assert!(!dir.path().join(new).exists());
+        assert!(program.stdout(0, &["convert", "run.h5", new, "--lossy"]).contains("/bad: "));
+        assert!(dir.path().join(new).exists());
+        let only = ["convert", "run.h5", "only.json", "--select", "/bad"];
+        assert!(program.stderr(3, &only).contains("/bad: "));
+        program.stdout(0, &["convert", "run.h5", &format!("good-{new}"), "--select", "/good"]);
+    }
+    let lines = program.stdout(1, &["stats", "run.h5", "--json"]);
+    let lines: Vec<Json> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let paths: Vec<&str> = lines.iter().map(|line| line["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["/bad", "/good"]);
+    assert!(lines[0]["error"].is_string() && lines[1]["max"] == 2.5, "{lines:?}");
+    let found = program.run(&["find", "run.h5", "good"]);
+    assert_eq!(found.status.code(), Some(3));
+    assert!(String::from_utf8(found.stdout).unwrap().contains("/good"));
+    let told = String::from_utf8(found.stderr).unwrap();
+    assert!(told.contains("run.h5: /bad: ") && told.lines().count() == 1, "{told}");
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_exported_is_an_error() {
+    use sciformats::hdf5_pure::Writer;
+    use std::io::Read;
+    use std::process::Stdio;
+    use std::time::SystemTime;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.h5");
+    let mut file = Writer::create(&path).unwrap();
+    file.dataset("u").write(&vec![0.5f64; 300_000]).unwrap();
+    file.finish().unwrap();
+    let touch = |time: SystemTime| {
+        fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    };
+    for args in [
+        &["convert", "run.h5", "-", "--to", "csv"][..],
+        &["head", "run.h5", "/u", "-n", "300000", "--csv"],
+        &["sql", "SELECT * FROM \"run.h5:/u\"", "-F", "csv"],
+    ] {
+        if args.contains(&"sql") && !cfg!(feature = "tables") {
+            continue;
+        }
+        touch(SystemTime::UNIX_EPOCH);
+        let mut command = Program::at(dir.path()).command();
+        command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut out = child.stdout.take().unwrap();
+        out.read_exact(&mut [0]).unwrap();
+        // It waits for its reader, long before the end.
+        touch(SystemTime::now());
+        out.read_to_end(&mut Vec::new()).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        let told = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(3), "{args:?}: {told}");
+        assert!(told.contains("another program changed it"), "{args:?}: {told}");
+    }
+}
+
+#[test]
+fn no_row_of_csv_is_a_line_without_characters() {
+    use sciformats::hdf5_pure::Writer;
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = Writer::create(dir.path().join("names.h5")).unwrap();
+    file.dataset("names").write(&["Vega", "", "Deneb"]).unwrap();
+    file.dataset("column").shape([2, 1]).write(&["", "Mira"]).unwrap();
+    file.dataset("pairs").shape([2, 2]).write(&["", "", "a", ""]).unwrap();
+    file.finish().unwrap();
+    let program = Program::at(dir.path());
+    for (path, lines) in
+        [("/names", "Vega\n\"\"\nDeneb\n"), ("/column", "\"\"\nMira\n"), ("/pairs", ",\na,\n")]
+    {
+        assert_eq!(program.stdout(0, &["cat", "names.h5", path, "--csv"]), lines);
+    }
+}
+
+#[cfg(feature = "tables")]
+#[test]
+fn a_table_in_a_file_does_not_depend_on_the_terminal() {
+    let dir = tempfile::tempdir().unwrap();
+    crate::common::spiral(&dir.path().join("spiral.h5"));
+    let program = Program::at(dir.path()).with("COLUMNS", "12");
+    let query = "SELECT x, y, t FROM \"spiral.h5:/spiral\" LIMIT 2";
+    program.stdout(0, &["sql", query, "-o", "spiral.txt", "--color", "always"]);
+    let text = fs::read_to_string(dir.path().join("spiral.txt")).unwrap();
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0], ["x", "y", "t"], "{text}");
+    assert!(lines.len() == 3 && lines.iter().all(|line| line.len() == 3), "{text}");
+}

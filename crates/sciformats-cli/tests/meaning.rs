@@ -115,6 +115,8 @@ fn parts_by_names_and_coordinates() {
         ),
         (&["--at", "time=tomorrow"], "whose coordinates are dates"),
         (&["--at", "lat=north"], "whose coordinates are numbers"),
+        (&["--at", "lat=nan"], "whose coordinates are numbers"),
+        (&["--at", "lat=inf"], "whose coordinates are numbers"),
         (&["--at", "lat=50", "--slice", "0"], "must name dimensions if --at"),
     ] {
         let error = program.stderr(2, &[&["cat", "climate.nc", "/tas"], args].concat());
@@ -412,6 +414,13 @@ fn values_for_programs_are_not_changed() {
     let json = program.stdout(0, &["cat", "escapes.h5", "/s", "--json"]);
     assert!(json.bytes().all(|byte| byte == b'\n' || (b' '..0x7f).contains(&byte)), "{json:?}");
     assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), [text, "b"]);
+    let mut file = sciformats::hdf5_pure::Writer::create(dir.path().join("names.h5")).unwrap();
+    file.dataset("a\u{7f}b\u{9b}2J").write(&[1]).unwrap();
+    file.finish().unwrap();
+    let json = program.stdout(0, &["salvage", "names.h5", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let objects = report["objects"].as_array().unwrap();
+    assert!(objects.iter().any(|object| object["path"] == "/a\u{7f}b\u{9b}2J"), "{json}");
 }
 
 #[cfg(unix)]

@@ -141,6 +141,36 @@ fn a_stream_and_its_end() {
 }
 
 #[test]
+fn rows_before_one_that_cannot_be_read_are_printed_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let replace = |rows: usize, damaged: bool| {
+        let new = dir.path().join("new.h5");
+        let mut file = Writer::create(&new).unwrap();
+        let u = file.dataset("u").shape([rows as u64]).max_shape([None]).chunks([1]).fletcher32();
+        u.write(&[0.5f64, 1.5, 2.5, 3.5, 4.5][..rows]).unwrap();
+        file.finish().unwrap();
+        if damaged {
+            let mut bytes = std::fs::read(&new).unwrap();
+            let at = bytes.windows(8).position(|bytes| *bytes == 3.5f64.to_le_bytes()).unwrap();
+            bytes[at] ^= 1;
+            std::fs::write(&new, bytes).unwrap();
+        }
+        std::fs::rename(new, dir.path().join("run.h5")).unwrap();
+    };
+    replace(2, false);
+    let watching = Watching::start(dir.path(), &["run.h5:/u", "--json", "-q"]);
+    watching.until("{\"row\":1,\"value\":1.5}\n");
+    replace(5, true);
+    watching.until("{\"row\":2,\"value\":2.5}\n");
+    // It looks again and again.
+    std::thread::sleep(Duration::from_millis(500));
+    replace(5, false);
+    watching.until("{\"row\":4,\"value\":4.5}\n");
+    let all = watching.end("{\"row\":4,\"value\":4.5}\n");
+    assert_eq!(all.lines().count(), 5, "{all}");
+}
+
+#[test]
 fn meaning_and_statistics_of_wide_rows() {
     let dir = tempfile::tempdir().unwrap();
     climate(&dir.path().join("climate.nc"));

@@ -127,6 +127,59 @@ fn references_to_objects_that_are_left_out_are_losses() {
 }
 
 #[test]
+fn an_object_that_is_left_out_is_not_a_part_of_another_one() {
+    use hdf5_pure::options::Bound;
+    use hdf5_pure::references::{RegionReference, StandardReference};
+    use hdf5_pure::{CreateOptions, Slab};
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("a.h5"), folder.path().join("new.h5"));
+    let mut file = Writer::overwrite_with(&from, &CreateOptions::default().with_bound(Bound::V112)).unwrap();
+    let [kept, gone] = ["a", "a b"].map(|name| {
+        let made = file.dataset(name).write(&[1, 2]).unwrap();
+        file.attribute(made, "b c", 7).unwrap();
+        file.reference(made).unwrap()
+    });
+    let part = |of| RegionReference::new(of, Slab::new(&[2], [(1..2).into()]).unwrap());
+    file.dataset("old").write(&[kept, gone]).unwrap();
+    file.dataset("parts").write(&[part(kept), part(gone)]).unwrap();
+    let newer = [
+        StandardReference::Object(kept),
+        StandardReference::Attribute(kept, "b c".into()),
+        StandardReference::Region(part(kept)),
+        StandardReference::Object(gone),
+        StandardReference::Attribute(gone, "b c".into()),
+        StandardReference::Region(part(gone)),
+    ];
+    file.dataset("newer").write(&newer).unwrap();
+    file.finish().unwrap();
+    let open = sciformats::open(&from).unwrap();
+    let without: [&[&str]; 2] = [&[], &["/a b"]];
+    let [all, some] = without.map(|without| {
+        let lost =
+            sciformats_convert::repack::join(&open, &to, (&[], without), &WriteOptions::default(), None);
+        let lost: Vec<String> =
+            lost.unwrap().into_iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
+        let new = sciformats::open(&to).unwrap();
+        let read = |path: &str| new.array(path).unwrap().read::<String>().unwrap();
+        (lost, ["/old", "/parts", "/newer"].map(read))
+    });
+    let newer = ["/a", "/a b c", "/a (1)-(1)", "/a b", "/a b b c", "/a b (1)-(1)"];
+    let told = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
+    let region = ["/a (1)-(1)", "/a b (1)-(1)"];
+    assert_eq!(all, (vec![], [told(&["/a", "/a b"]), told(&region), told(&newer)]));
+    let null = ["/a", "/a b c", "/a (1)-(1)", "", "", ""];
+    let what = |path: &str, count: &str| {
+        format!("{path} has {count} to missing objects, which become null in the target")
+    };
+    let mut lost = some.0;
+    lost.sort();
+    let expected =
+        [what("/newer", "3 references"), what("/old", "a reference"), what("/parts", "a reference")];
+    assert_eq!(lost, expected);
+    assert_eq!(some.1, [told(&["/a", ""]), told(&["/a (1)-(1)", ""]), told(&null)]);
+}
+
+#[test]
 fn attributes_keep_their_order_beside_references() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("a.h5"), folder.path().join("new.h5"));

@@ -74,6 +74,35 @@ fn what_is_written_is_read_in_chunks_and_in_shards() {
 }
 
 #[test]
+fn of_a_shard_only_the_wanted_chunk_is_read() {
+    let mut writer = Writer::in_memory(&CreateOptions::default()).unwrap();
+    let values: Vec<u8> = (0..1u64 << 18).map(|n| (n * n / 7) as u8 | 1).collect();
+    writer.dataset("long").shape([1 << 18]).chunks([1 << 12]).write(&values).unwrap();
+    let file = File::from_bytes(writer.into_bytes().unwrap()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = WriteOptions::default().with_filter("none").with_shards([1 << 18]);
+    assert!(write(&file, folder.path(), &options).unwrap().is_complete());
+    let shard = folder.path().join("long/c/0");
+    assert!(fs::metadata(&shard).unwrap().len() > 1 << 18);
+    let store = Store::open(folder.path()).unwrap();
+    let array = stored(&store, "/long");
+    let little = Limits::default().with_memory(1 << 16);
+    for start in [0, 5 << 12, 63 << 12] {
+        let slab = Slab::new(&[1 << 18], [Range::new(start, 100)]).unwrap();
+        let mut out = Vec::new();
+        array.read(&slab, &little, &mut out).unwrap();
+        assert_eq!(out, wanted(&file, "/long", &slab));
+    }
+    // A chunk that the index puts beyond the end is an error.
+    let bytes = fs::read(&shard).unwrap();
+    fs::write(&shard, &bytes[1 << 17..]).unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let slab = Slab::new(&[1 << 18], [Range::new(63 << 12, 100)]).unwrap();
+    let error = stored(&store, "/long").read(&slab, &little, &mut Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("outside of the shard"), "{error}");
+}
+
+#[test]
 fn damaged_stores_are_refused_and_never_read_beyond_their_bytes() {
     let file = sample();
     let folder = tempfile::tempdir().unwrap();

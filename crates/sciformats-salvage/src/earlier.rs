@@ -36,6 +36,23 @@ pub(crate) fn merged(new: &[Slab], old: Vec<Slab>) -> Vec<Slab> {
     new.iter().cloned().chain(more).collect()
 }
 
+/// Returns at most `most` parts, of which the last one covers all parts that are not among the others.
+pub(crate) fn listed(parts: &[Slab], most: usize) -> Vec<Slab> {
+    let rest = if parts.len() > most { parts.get(most.saturating_sub(1)..) } else { None }; // a position
+    let Some([(first, _), ..]) = rest else { return parts.to_vec() };
+    let (low, high) =
+        rest.into_iter().flatten().fold((first.clone(), first.clone()), |(low, high), (start, count)| {
+            let ends = start.iter().zip(count).map(|(start, count)| start + count);
+            (
+                low.iter().zip(start).map(|(a, b)| *a.min(b)).collect(),
+                high.iter().zip(ends).map(|(a, b)| (*a).max(b)).collect(),
+            )
+        });
+    let count = low.iter().zip(&high).map(|(low, high)| high - low).collect();
+    let others = parts.iter().take(most.saturating_sub(1)).cloned(); // a position
+    others.chain([(low, count)]).collect()
+}
+
 /// Returns the parts that rows of numbers list, if each is a part of an array of this shape.
 pub(crate) fn slabs(numbers: &[u64], shape: &[u64]) -> Option<Vec<Slab>> {
     let rank = shape.len();
@@ -90,6 +107,15 @@ mod tests {
         assert_eq!(slabs(&[1, 2, 3, 4], &[4, 5]), None);
         assert_eq!(slabs(&[1, 2, 3], &[9]), None);
         assert_eq!(merged(&[(vec![1], vec![2])], vec![(vec![1], vec![2]), (vec![5], vec![1])]).len(), 2);
+    }
+
+    #[test]
+    fn the_last_part_that_is_listed_covers_the_others() {
+        let parts = [(0, 1), (5, 2), (3, 1), (9, 1)].map(|(start, count)| (vec![start, 0], vec![count, 4]));
+        assert_eq!(listed(&parts, 4), parts);
+        assert_eq!(listed(&parts, 2), [parts[0].clone(), (vec![3, 0], vec![7, 4])]);
+        assert_eq!(listed(&parts, 1), [(vec![0, 0], vec![10, 4])]);
+        assert_eq!(listed(&[], 1), []);
     }
 
     #[test]

@@ -173,7 +173,7 @@ impl Taken {
 }
 
 /// Parts of an array as the value of an attribute.
-struct Slabs<'a>(&'a [(Vec<u64>, Vec<u64>)]);
+struct Slabs<'a>(&'a [Slab]);
 
 /// The most rows of the attribute and the most bytes of its numbers: attributes are small.
 const ROWS: usize = 2000;
@@ -183,27 +183,10 @@ impl Value for Slabs<'_> {
     fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)> {
         let rank = self.0.first().map_or(0, |(start, _)| start.len());
         let most = BYTES.checked_div(rank * 16).map_or(ROWS, |most| most.clamp(1, ROWS));
-        let rows = self.0.len().min(most);
-        let mut numbers: Vec<u64> = Vec::new();
-        for (i, (start, count)) in self.0.iter().take(rows).enumerate() {
-            if i + 1 == rows && self.0.len() > rows {
-                // The last row covers everything that is not listed.
-                let rest = self.0.iter().skip(i);
-                let (low, high) = rest.fold((start.clone(), start.clone()), |(low, high), (start, count)| {
-                    let ends = start.iter().zip(count).map(|(start, count)| start + count);
-                    (
-                        low.iter().zip(start).map(|(a, b)| *a.min(b)).collect(),
-                        high.iter().zip(ends).map(|(a, b)| (*a).max(b)).collect(),
-                    )
-                });
-                numbers.extend(&low);
-                numbers.extend(low.iter().zip(&high).map(|(low, high)| high - low));
-            } else {
-                numbers.extend(start);
-                numbers.extend(count);
-            }
-        }
+        let rows = earlier::listed(self.0, most);
+        let numbers: Vec<u64> =
+            rows.iter().flat_map(|(start, count)| start.iter().chain(count)).copied().collect();
         let (datatype, _) = numbers.store(to)?;
-        Ok((datatype, Some(vec![rows as u64, 2 * rank as u64])))
+        Ok((datatype, Some(vec![rows.len() as u64, 2 * rank as u64])))
     }
 }

@@ -41,7 +41,8 @@ pub(super) fn explode(args: &InOut, session: &Session) -> Outcome {
     if session.json {
         let paths = std::iter::once(&target).chain(&parts).map(|path| path.display().to_string());
         let paths: Vec<String> = paths.collect();
-        writeln!(out, "{}", serde_json::json!({ "files": paths }))?;
+        let line = serde_json::json!({ "files": paths }).to_string();
+        writeln!(out, "{}", look::safe_json(&line))?;
     } else if !session.quiet {
         let blocks = look::count(parts.len() as u64, "block");
         writeln!(
@@ -68,7 +69,8 @@ pub(super) fn implode(args: &InOut, session: &Session) -> Outcome {
     document.save(&target).map_err(|error| Failure::unwritten(&target, &error))?;
     let mut out = session.text();
     if session.json {
-        writeln!(out, "{}", serde_json::json!({ "file": target.display().to_string(), "blocks": blocks }))?;
+        let line = serde_json::json!({ "file": target.display().to_string(), "blocks": blocks }).to_string();
+        writeln!(out, "{}", look::safe_json(&line))?;
     } else if !session.quiet {
         let blocks = look::count(blocks as u64, "block");
         writeln!(out, "{}: contains the tree and {blocks}", look::safe(&target.display().to_string()))?;

@@ -8,12 +8,12 @@ use std::str::FromStr;
 use clap::Args;
 use regex_lite::{Regex, RegexBuilder};
 use sciformats::walk::{Entry, Found, breadth_first};
-use sciformats::{Decoder, Object, ObjectId, Source};
+use sciformats::{Decoder, Error, Object, ObjectId, Source};
 use sciformats_conventions::{Dataset, Meaning, type_name};
 use sciformats_convert::compare::Pattern;
 
 use super::json::JsonObject;
-use crate::failure::{Answer, Failure, Outcome};
+use crate::failure::{Answer, Failure, Outcome, complain};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, TYPE, Table};
 use crate::session::Session;
 
@@ -198,7 +198,7 @@ impl Find {
 
 pub(super) fn run(args: &Find, session: &Session) -> Outcome {
     let mut out = session.text();
-    let mut answer = Answer::No;
+    let (mut answer, mut is_whole) = (Answer::No, true);
     let (files, pattern) = args.words(session)?;
     let wanted = args.wanted(pattern)?;
     let objects = super::all_named(files, session);
@@ -215,7 +215,13 @@ pub(super) fn run(args: &Find, session: &Session) -> Outcome {
             let mut failure = Ok(());
             let walked = breadth_first(source, (&object.path, root), file.limits(), &mut |entry| {
                 let mut write = || -> Outcome<()> {
-                    for hit in hits(&wanted, (source, &data), &entry) {
+                    let mut unread = Vec::new();
+                    let hits = hits(&wanted, (source, &data), &entry, &mut unread);
+                    for error in &unread {
+                        is_whole = false;
+                        complain(&format!("{}: {}: {error}", path.display(), entry.path));
+                    }
+                    for hit in hits {
                         answer = Answer::Yes;
                         if session.json {
                             writeln!(out, "{}", json(path, &hit))?;
@@ -246,7 +252,9 @@ pub(super) fn run(args: &Find, session: &Session) -> Outcome {
     );
     table.flush(&mut out)?;
     out.flush()?;
-    answered.map(|_| answer)
+    answered?;
+    // What cannot be read may be what is looked for.
+    if is_whole { Ok(answer) } else { Err(Failure::Reported) }
 }
 
 fn json(file: &Path, hit: &Hit) -> String {
@@ -255,8 +263,19 @@ fn json(file: &Path, hit: &Hit) -> String {
     object.value("type", hit.kind.as_str()).value("found", hit.what.as_str()).finish()
 }
 
-/// Returns everything of an object that matches.
-fn hits(wanted: &Wanted<'_>, (source, data): (&dyn Source, &Dataset), entry: &Entry) -> Vec<Hit> {
+/// Returns everything of an object that matches. What cannot be read of it is added to `unread`.
+fn hits(
+    wanted: &Wanted<'_>,
+    (source, data): (&dyn Source, &Dataset),
+    entry: &Entry,
+    unread: &mut Vec<String>,
+) -> Vec<Hit> {
+    if let Found::Unreadable(error)
+    | Found::Unlisted(error)
+    | Found::Object(_, Object::Damaged { error, .. }) = &entry.what
+    {
+        unread.push(error.to_string());
+    }
     let Found::Object(id, object) = &entry.what else { return Vec::new() };
     let kind = kind(object);
     if wanted.kind.as_ref().is_some_and(|wanted| {
@@ -271,7 +290,7 @@ fn hits(wanted: &Wanted<'_>, (source, data): (&dyn Source, &Dataset), entry: &En
     }
     let mut held = None;
     if let Some(attribute) = &wanted.attribute {
-        held = with_attribute(source, *id, attribute);
+        held = with_attribute((source, *id), attribute, unread);
         if held.is_none() {
             return Vec::new();
         }
@@ -285,7 +304,7 @@ fn hits(wanted: &Wanted<'_>, (source, data): (&dyn Source, &Dataset), entry: &En
     if like.fits(last) || like.fits(&entry.path) {
         found.push(hit(said(data, entry, *id)));
     }
-    for (name, value) in attributes(source, *id) {
+    for (name, value) in attributes((source, *id), unread) {
         // The words of lists of references are those of their type.
         if like.fits(&name) || !REFERENCES.contains(&name.as_str()) && like.fits(&value) {
             found.push(hit(format!("@{name} = {}", look::clipped(&value, SHOWN))));
@@ -309,11 +328,15 @@ fn shape((data, object): (&Dataset, &Object), entry: &Entry, id: ObjectId) -> Op
 }
 
 /// Returns an attribute with this name and this value.
-fn with_attribute(source: &dyn Source, id: ObjectId, (name, value): &(Like, Option<Like>)) -> Option<String> {
+fn with_attribute(
+    object: (&dyn Source, ObjectId),
+    (name, value): &(Like, Option<Like>),
+    unread: &mut Vec<String>,
+) -> Option<String> {
     let fits = |found: &(String, String)| {
         name.fits(&found.0) && value.as_ref().is_none_or(|value| value.fits(&found.1))
     };
-    let (name, value) = attributes(source, id).into_iter().find(fits)?;
+    let (name, value) = attributes(object, unread).into_iter().find(fits)?;
     Some(format!("@{name} = {}", look::clipped(&value, SHOWN)))
 }
 
@@ -354,16 +377,40 @@ fn said(data: &Dataset, entry: &Entry, id: ObjectId) -> String {
 }
 
 /// Returns the names and values of those attributes that can be read.
-fn attributes(source: &dyn Source, id: ObjectId) -> Vec<(String, String)> {
-    let Ok(attributes) = source.attributes(id) else { return Vec::new() };
+fn attributes((source, id): (&dyn Source, ObjectId), unread: &mut Vec<String>) -> Vec<(String, String)> {
+    let mut failed = |error: &Error| {
+        let error = error.to_string();
+        if !unread.contains(&error) {
+            unread.push(error);
+        }
+    };
+    let attributes = match source.attributes(id) {
+        Ok(attributes) => attributes,
+        Err(error) => {
+            failed(&error);
+            return Vec::new();
+        }
+    };
     let mut all = Vec::new();
-    for attribute in attributes.flatten() {
-        let Ok(value) = &attribute.value else { continue };
-        let Ok(bytes) = &value.data else { continue };
+    for attribute in attributes {
+        let (name, value) = match attribute.and_then(|one| Ok((one.name, one.value?))) {
+            Ok(attribute) => attribute,
+            Err(error) => {
+                failed(&error);
+                continue;
+            }
+        };
+        let bytes = match &value.data {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                failed(error);
+                continue;
+            }
+        };
         let short = bytes.get(..bytes.len().min(MOST)).unwrap_or_default();
         let elements = Decoder::new(&value.element, short).map_while(Result::ok);
         let text: Vec<String> = elements.map(|element| element.to_string()).collect();
-        all.push((attribute.name.shown().into_owned(), text.join(", ")));
+        all.push((name.shown().into_owned(), text.join(", ")));
     }
     all
 }

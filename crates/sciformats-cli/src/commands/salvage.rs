@@ -73,7 +73,7 @@ pub(super) fn run(args: &Salvage, session: &Session) -> Outcome {
             object.insert("file".into(), input.display().to_string().into());
             object.insert("losses".into(), losses.into());
         }
-        writeln!(out, "{value}")?;
+        writeln!(out, "{}", look::safe_json(&value.to_string()))?;
     } else {
         text(&mut out, input, &report, &losses)?;
     }

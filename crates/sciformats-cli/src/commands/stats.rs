@@ -4,8 +4,8 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use sciformats::walk::{Found, breadth_first};
-use sciformats::{ElementType, Error, Object, Result, Value};
+use sciformats::walk::{Entry, Found, breadth_first};
+use sciformats::{ElementType, Error, Kind as Objects, Object, Result, Value};
 use sciformats_conventions::decoding::Decoding;
 use sciformats_conventions::time::TimeUnits;
 use sciformats_conventions::{Dataset, Variable};
@@ -301,19 +301,28 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
     let file = data.file();
     let root = file.resolve(group).map_err(|error| Failure::of(path, &error))?;
     let mut paths = Vec::new();
-    let _ = breadth_first(file.source(), (group, root), file.limits(), &mut |entry| {
-        match &entry.what {
+    let _ = breadth_first(file.source(), (group, root), file.limits(), &mut |Entry { path, what }| {
+        match what {
             Found::Object(id, Object::Array(info)) if info.elements().is_some() => {
-                let unknown = file.source().sized(*id).err();
+                let unknown = file.source().sized(id).err();
                 if unknown.is_some() || info.elements() != Some(0) {
-                    paths.push((entry.path.clone(), unknown));
+                    paths.push((path, unknown));
                 }
             }
+            // There may be numbers in it.
+            Found::Unreadable(error)
+            | Found::Unlisted(error)
+            | Found::Object(
+                _,
+                Object::Damaged { kind: Objects::Group | Objects::Array | Objects::Unknown, error },
+            ) => {
+                paths.push((path, Some(error)));
+            }
             Found::Object(id, Object::Group) if view != View::Stored => {
-                let node = data.known(&entry.path, *id);
+                let node = data.known(&path, id);
                 // A group with these attributes stands for an array whose elements are all the same.
                 if ["value", "shape"].iter().all(|name| node.has(name).unwrap_or(false)) {
-                    paths.push((entry.path.clone(), None));
+                    paths.push((path.clone(), None));
                 }
             }
             _ => {}

@@ -85,7 +85,7 @@ fn repair(args: &Verify, session: &Session) -> Outcome {
             if let Some(object) = value.as_object_mut() {
                 object.insert("file".into(), path.display().to_string().into());
             }
-            writeln!(out, "{value}")?;
+            writeln!(out, "{}", look::safe_json(&value.to_string()))?;
         } else {
             planned(&mut out, path, &plan)?;
         }

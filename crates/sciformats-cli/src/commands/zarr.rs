@@ -11,6 +11,7 @@ use sciformats_references::{Entry, Report, Treatment};
 use serde_json::{Value, json};
 
 use super::convert::args::{Convert, Shape};
+use super::convert::unchanged;
 use super::json::JsonObject;
 use super::references::folder;
 use crate::failure::{Answer, Failure, Outcome, free};
@@ -76,6 +77,7 @@ fn write(args: &Convert, session: &Session) -> Outcome {
             let what = format!("what Zarr cannot hold: {first} (--lossy leaves out {} objects)", lost.len());
             return Err(Failure::refused(input, &Error::unsupported(what)));
         }
+        unchanged(&file).map_err(|error| Failure::of(input, &error))?;
         Ok(report)
     };
     let report = if args.dry_run { fill(None) } else { folder(output, "zarr.json", |new| fill(Some(new))) }?;

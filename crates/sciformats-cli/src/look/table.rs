@@ -214,6 +214,12 @@ impl Table {
         Self { room, plain: super::plain(), ..self }
     }
 
+    /// Leaves out colours, because nobody reads the rows on a terminal.
+    #[cfg(feature = "tables")]
+    pub(crate) fn uncoloured(self) -> Self {
+        Self { plain: true, ..self }
+    }
+
     /// Adds a row, which may have fewer cells than there are columns.
     pub(crate) fn row(&mut self, out: &mut impl Write, row: Vec<Cell>) -> io::Result<()> {
         self.rows.push(row);

@@ -154,7 +154,8 @@ fn nearest(
     let units = along.units.clone();
     match &along.places {
         Places::Numbers(numbers) => {
-            let wanted: f64 = wanted.parse().map_err(|_| no_number())?;
+            let wanted =
+                wanted.parse().ok().filter(|wanted: &f64| wanted.is_finite()).ok_or_else(no_number)?;
             let east =
                 along.units.as_deref().is_some_and(|units| units.to_ascii_lowercase().contains("east"));
             let apart = |number: &f64| {

@@ -1,6 +1,6 @@
 //! Makes a plan: collects what the source has, and does what all three layouts of formats have in common.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -36,6 +36,7 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
         table: Table::default(),
         rules,
         places: None,
+        opened: file.opened().cloned(),
     };
     let mut builder = Builder {
         rules,
@@ -142,9 +143,10 @@ impl Builder {
     /// becomes a loss, which is listed before the losses that `take` finds.
     fn walk(&mut self, file: &File, options: &Options, take: &mut dyn FnMut(&mut Self, Entry)) {
         let (before, mut unread) = (self.losses.len(), Vec::new());
-        let source = file.source();
+        let (source, mut found_at) = (file.source(), HashMap::new());
         let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
             if is_selected(&entry.path, &options.select) {
+                let entry = placed((file, options), entry, &mut found_at);
                 let what = match entry.what {
                     Found::Unlisted(error) => format!("cannot be listed completely: {error}"),
                     Found::Unreadable(error) | Found::Object(_, Object::Damaged { error, .. }) => {
@@ -378,6 +380,16 @@ impl Builder {
         info.element.size().is_some() || Decoder::new(&info.element, bytes).all(fits)
     }
 
+    /// Returns whether the target can hold the texts of an attribute. If not, it is lost. Those of HDF5 are stored there as they were.
+    pub(super) fn attribute_fits(&mut self, path: &str, array: &MemoryArray) -> bool {
+        let fits =
+            self.view.origin.format() == self.rules.format || self.texts_fit(&array.info, &array.bytes);
+        if !fits {
+            self.lose(path, NO_TEXT);
+        }
+        fits
+    }
+
     /// Returns whether the target can hold all texts of an array of the source. Texts that cannot be read are
     /// lost.
     fn all_texts_fit(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) -> bool {
@@ -500,6 +512,28 @@ impl Builder {
             taken.rare.get_or_insert_default().path = Some(from.into());
         }
     }
+}
+
+/// Returns an object whose first path is not selected as one of this path, with which further links to it are links to this path. Groups
+/// remain links, because their members are listed at the first path.
+fn placed((file, options): (&File, &Options), entry: Entry, found_at: &mut HashMap<String, String>) -> Entry {
+    let Entry { path, what } = entry;
+    let first = match what {
+        Found::HardLink(first) if !is_selected(&first, &options.select) => first,
+        what => return Entry { path, what },
+    };
+    if let Some(here) = found_at.get(&first) {
+        return Entry { path, what: Found::HardLink(here.clone()) };
+    }
+    let object = file.resolve(&first).and_then(|id| Ok((id, file.source().object(id)?)));
+    let what = match object {
+        Ok((id, object)) if !matches!(object, Object::Group) => {
+            found_at.insert(first, path.clone());
+            Found::Object(id, object)
+        }
+        _ => Found::HardLink(first),
+    };
+    Entry { path, what }
 }
 
 /// Reduces a description to what is needed for writing: without the position and the filters.

@@ -38,7 +38,7 @@ pub(super) fn check(builder: &mut Builder) {
             let mut count = 0u64;
             // Elements that cannot be read are reported when they are written.
             let _ = builder.view.origin.go_through(&builder.unfolding, (id, info), &slab, &mut |_, bytes| {
-                increase(&mut count, kept(&info.element, bytes, (Some(&places), false))?.1)?;
+                increase(&mut count, kept(&info.element, bytes, (Some(&places), None))?.1)?;
                 Ok(ControlFlow::Continue(()))
             });
             told.push((builder.view.path(number), count));
@@ -46,7 +46,7 @@ pub(super) fn check(builder: &mut Builder) {
     }
     let mut found = Vec::new();
     builder.view.table.change_attributes(ElementType::refers, |node, name, element, bytes| {
-        let (bytes, count) = kept(element, bytes, (Some(&places), false)).ok()?;
+        let (bytes, count) = kept(element, bytes, (Some(&places), None)).ok()?;
         found.push((node, name.shown().into_owned(), count));
         Some(bytes)
     });
@@ -62,14 +62,17 @@ pub(super) fn check(builder: &mut Builder) {
     }
 }
 
+/// Returns the length of the path in a reference of the newer kind of HDF5, which may name an attribute or a region after it.
+pub(crate) type PathIn<'a> = &'a dyn Fn(&[u8]) -> usize;
+
 /// Returns canonical bytes in which references to missing objects, or to objects outside of the given places,
-/// are null, and the number of these references. References into other files are kept if the target can have them.
+/// are null, and the number of these references. If they are of the newer kind, those into other files are kept.
 pub(crate) fn kept(
     element: &ElementType,
     bytes: &[u8],
-    (places, external): (Option<&HashSet<Vec<u8>>>, bool),
+    (places, newer): (Option<&HashSet<Vec<u8>>>, Option<PathIn<'_>>),
 ) -> Result<(Vec<u8>, u64)> {
-    let mut copy = Copy { rest: bytes, out: Vec::with_capacity(bytes.len()), lost: 0, places, external };
+    let mut copy = Copy { rest: bytes, out: Vec::with_capacity(bytes.len()), lost: 0, places, newer };
     while !copy.rest.is_empty() {
         let before = copy.rest.len();
         copy.one(element)?;
@@ -99,7 +102,7 @@ struct Copy<'a> {
     out: Vec<u8>,
     lost: u64,
     places: Option<&'a HashSet<Vec<u8>>>,
-    external: bool,
+    newer: Option<PathIn<'a>>,
 }
 
 impl Copy<'_> {
@@ -122,19 +125,7 @@ impl Copy<'_> {
             }
             _ => {
                 let mut bytes = sciformats::model::canonical::text(&mut self.rest)?;
-                let there = || {
-                    let Some(places) = self.places else { return !leads_nowhere(bytes) };
-                    // A selection or the name of an attribute may follow the path.
-                    let spaces = bytes.iter().enumerate().filter(|(_, byte)| **byte == b' ');
-                    let mut paths = spaces.filter_map(|(at, _)| bytes.get(..at));
-                    // In a copy within one file, addresses of objects without a path stay what they are.
-                    let address = bytes.starts_with(b"?") && bytes.len() > 1 && places.contains(&b"?"[..]);
-                    address
-                        || places.contains(bytes)
-                        || paths.any(|path| places.contains(path))
-                        || self.external && leads_out(bytes)
-                };
-                if element.refers() && !bytes.is_empty() && !there() {
+                if element.refers() && !bytes.is_empty() && !self.is_there(element, bytes) {
                     self.lost += 1;
                     bytes = &[];
                 }
@@ -142,6 +133,22 @@ impl Copy<'_> {
                 self.out.extend_from_slice(bytes);
                 Ok(())
             }
+        }
+    }
+
+    /// Returns whether a reference leads to an object that the target has.
+    fn is_there(&self, element: &ElementType, target: &[u8]) -> bool {
+        let Some(places) = self.places else { return !leads_nowhere(target) };
+        // In a copy within one file, addresses of objects without a path stay what they are.
+        if target.starts_with(b"?") && target.len() > 1 && places.contains(&b"?"[..]) {
+            return true;
+        }
+        let is_place = |end: usize| target.get(..end).is_some_and(|path| places.contains(path));
+        match (element, self.newer) {
+            // Names may contain spaces, and selections cannot.
+            (ElementType::Region, _) => target.iter().rposition(|byte| *byte == b' ').is_some_and(is_place),
+            (_, None) => places.contains(target),
+            (_, Some(path_in)) => places.contains(target) || is_place(path_in(target)) || leads_out(target),
         }
     }
 }

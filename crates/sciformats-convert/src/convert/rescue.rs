@@ -481,7 +481,7 @@ mod tests {
         let wide = ElementType::Array { element: Box::new(ElementType::Text), shape: vec![1 << 40, 1 << 40] };
         let error = zero(&wide, &mut Vec::new()).unwrap_err();
         assert!(matches!(error, Error::Internal { .. }), "{error}");
-        let error = crate::convert::references::kept(&wide, &[0; 16], (None, false)).unwrap_err();
+        let error = crate::convert::references::kept(&wide, &[0; 16], (None, None)).unwrap_err();
         assert!(matches!(error, Error::Internal { .. }), "{error}");
     }
 

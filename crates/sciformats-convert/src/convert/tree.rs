@@ -1,7 +1,7 @@
 //! Plans the conversion into a format with nested groups.
 
 use super::plan::{Builder, had_members_for_attributes};
-use super::table::{Body, Link};
+use super::table::{Body, Link, Taken};
 use super::{METADATA, Remark, scalar, split, within};
 use sciformats::memory::{MemoryArray, texts};
 use sciformats::model::{ArrayInfo, Datum, Decoder, ElementType, Name, Object, ObjectId, Value};
@@ -250,6 +250,9 @@ fn attribute(builder: &mut Builder, (to, is_group): (&str, bool), name: &Name, a
     if builder.rules.attribute(name, &array.info, shape.as_deref()) {
         let path = format!("{to}@{}", name.shown());
         let Some(fitted) = builder.fit(&path, &array.info) else { return };
+        if !builder.attribute_fits(&path, &array) {
+            return;
+        }
         let attribute = MemoryArray { info: fitted, bytes: array.bytes };
         if let Some(node) = node {
             builder.attach(node, name.clone(), attribute);
@@ -295,6 +298,13 @@ fn as_attribute(
     let (of, name) = last.split_once('@').filter(|(_, name)| !name.is_empty())?;
     let of = if of.is_empty() { parent.to_owned() } else { within(parent, of) };
     let node = builder.view.find(&of)?;
+    // A masked array has an attribute of this name already.
+    if name == "mask"
+        && let Some(Body::Array(Taken { id, .. })) = builder.view.table.node(node).map(|node| &node.body)
+        && has_attributes(builder, *id)
+    {
+        return None;
+    }
     let array = array(builder).filter(|array| array.bytes.len() < LARGE)?;
     let name = Name::from_shown(&name.replace("~1", "/").replace("~0", "~"));
     Some(Former { node, path: path.into(), name, array })
@@ -303,15 +313,25 @@ fn as_attribute(
 fn done(builder: &mut Builder, found: Former) {
     let Former { node, path, name, array } = found;
     let Some(fitted) = builder.fit(&path, &array.info) else { return };
+    if !builder.attribute_fits(&path, &array) {
+        return;
+    }
     builder.remark(Remark::MemberAsAttribute);
     builder.attach(node, name, MemoryArray { info: fitted, bytes: array.bytes });
 }
 
-/// Returns a small array with its elements; `None` if it is large or cannot be read.
+/// Returns whether an object has attributes of its own.
+fn has_attributes(builder: &Builder, id: ObjectId) -> bool {
+    builder.view.origin.source().attributes(id).is_ok_and(|mut all| all.next().is_some())
+}
+
+/// Returns a small array with its elements; `None` if it is large, cannot be read, or has attributes, which another attribute could not
+/// have.
 fn whole(builder: &Builder, id: ObjectId) -> Option<MemoryArray> {
     let origin = &builder.view.origin;
     let Ok(Object::Array(info)) = origin.source().object(id) else { return None };
-    if info.logical().is_some_and(|size| size >= LARGE as u64) || info.elements()? >= LARGE as u64 {
+    let large = info.logical().is_some_and(|size| size >= LARGE as u64) || info.elements()? >= LARGE as u64;
+    if large || has_attributes(builder, id) {
         return None;
     }
     let read = || -> Result<Vec<u8>> {

@@ -18,7 +18,7 @@ use crate::sink::{Rules, elements_of};
 use sciformats::model::canonical::spans;
 use sciformats::model::{ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target};
 use sciformats::source::{Attributes, Fact, Member, Members, Source, Structure};
-use sciformats::{File, Format, Result};
+use sciformats::{File, Format, Opened, Result};
 
 pub(super) struct View {
     pub(super) format: Format,
@@ -29,6 +29,8 @@ pub(super) struct View {
     /// The paths that references may lead to, if some references lead elsewhere; those become null.
     pub(super) places: Option<Places>,
     pub(super) rescue: Arc<Rescue>,
+    /// The file that elements come from, as it was when it was opened.
+    pub(super) opened: Option<Opened>,
 }
 
 /// Returns the innermost elements of elements that are arrays, and the dimensions of these arrays, slowest
@@ -120,13 +122,15 @@ impl View {
             let bytes = self.rescue.read(from, &Slab::new(outer, ranges)?)?;
             picked((element, taken.inner()), inner, bytes)?
         };
+        // Many formats ask for the last elements when the file is about to take its place. Nothing is partly old and partly new.
+        self.opened.as_ref().map_or(Ok(()), Opened::check_unchanged)?;
         Ok(match (element, &taken.info.element) {
             (ElementType::F16, ElementType::F32) | (ElementType::Complex(4), ElementType::Complex(8)) => {
                 widen(&bytes, |bits| Float16(bits).into())
             }
             (ElementType::BF16, ElementType::F32) => widen(&bytes, |bits| BFloat16(bits).into()),
             (element, _) => match &self.places {
-                Some(places) if element.refers() => kept(element, &bytes, (Some(places), false))?.0,
+                Some(places) if element.refers() => kept(element, &bytes, (Some(places), None))?.0,
                 _ => bytes,
             },
         })

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sciformats::{ArrayInfo, ElementType, Error, Limits, Range, Result, Slab};
-use sciformats_core::{Fault, FaultKind};
+use sciformats_core::storage::FileStorage;
+use sciformats_core::{Fault, FaultKind, ReadAt};
 use serde_json::{Map, Value};
 
 use super::codec::{Codec, wrong};
@@ -80,7 +82,11 @@ fn walk(folder: &Path, path: &str, depth: usize, nodes: &mut Vec<Node>) -> Resul
     let attributes = json.get("attributes").and_then(Value::as_object).cloned().unwrap_or_default();
     let shown = if path.is_empty() { "/".to_owned() } else { path.to_owned() };
     if json.get("node_type").and_then(Value::as_str) == Some("array") {
-        let array = parse(&json).map(|described| StoredArray { folder: folder.to_owned(), described });
+        let array = parse(&json).map(|described| StoredArray {
+            folder: folder.to_owned(),
+            described,
+            last: Arc::default(),
+        });
         nodes.push(Node { path: shown, attributes, array: Some(array) });
         return Ok(());
     }
@@ -104,11 +110,16 @@ fn offset(text: &[u8], line: usize, column: usize) -> u64 {
     start.saturating_add(column.saturating_sub(1)).min(text.len()) as u64 // a bound
 }
 
+/// A shard by its place, and its index.
+type Indexed = (Vec<u64>, Arc<[u8]>);
+
 /// An array of a store.
 #[derive(Clone, Debug)]
 pub struct StoredArray {
     folder: PathBuf,
     described: Described,
+    /// The shard of which a chunk was read last, and its index.
+    last: Arc<Mutex<Option<Indexed>>>,
 }
 
 impl StoredArray {
@@ -305,40 +316,74 @@ impl StoredArray {
         Ok(Elements::Fixed(bytes))
     }
 
-    /// The stored bytes of a chunk, if it is not missing.
+    /// The stored bytes of a chunk, if it is not missing. Of a shard, only its index and the chunk are read, unless the shard is
+    /// encoded as a whole.
     fn stored(&self, index: &[u64], limits: &Limits) -> Result<Option<Vec<u8>>> {
-        let Some((inner, end)) = &self.described.inner else { return self.file(index, limits) };
+        let Some((inner, _)) = &self.described.inner else { return self.file(index, limits) };
         let per: Vec<u64> =
             self.described.file_shape.iter().zip(inner).map(|(outer, inner)| outer / inner).collect();
         let shard = self.file_of(index);
         let own: Vec<u64> = index.iter().zip(&per).map(|(at, count)| at % count).collect();
-        let Some(mut bytes) = self.file(&shard, limits)? else { return Ok(None) };
-        for codec in self.described.outer.iter().rev() {
-            bytes = codec.decode(bytes, limits.memory)?;
-        }
+        let Some(storage) = self.shard(&shard, limits)? else { return Ok(None) };
         let grid = Chunks::new(per);
-        let count = crate::extent::count(grid.grid()).map_err(Error::unsupported)?;
-        let sums = self.described.index.iter().filter(|codec| **codec == Codec::Crc32c).count() as u64;
-        let size = memory(count.checked_mul(16).and_then(|size| size.checked_add(sums.checked_mul(4)?)))?;
+        let table = self.table(&shard, &*storage, (&grid, limits))?;
+        let entry = memory(grid.number(&own).ok_or_else(outside)?.checked_mul(16))?;
         let short = || wrong("index of the shard", "is longer than the shard");
-        let start = if *end { bytes.len().checked_sub(size).ok_or_else(short)? } else { 0 };
-        let mut table = bytes.get(start..).and_then(|rest| rest.get(..size)).ok_or_else(short)?.to_vec();
-        for codec in self.described.index.iter().rev() {
-            table = codec.decode(table, size as u64)?;
-        }
-        let number = grid.number(&own).ok_or_else(outside)?;
-        let entry = memory(number.checked_mul(16))?;
         let entry = table.get(entry..).and_then(|rest| rest.get(..16)).ok_or_else(short)?;
         let word = |bytes: &[u8]| bytes.first_chunk().copied().map(u64::from_le_bytes).unwrap_or(u64::MAX);
         let (offset, length) = (word(entry), word(entry.get(8..).unwrap_or_default()));
         if (offset, length) == (u64::MAX, u64::MAX) {
             return Ok(None);
         }
-        let place = usize::try_from(offset).ok().zip(usize::try_from(length).ok());
-        let found = place.and_then(|(offset, length)| bytes.get(offset..)?.get(..length));
-        found
-            .map(|found| Some(found.to_vec()))
-            .ok_or_else(|| wrong("index of the shard", "names a chunk outside of the shard"))
+        if offset.checked_add(length).is_none_or(|end| end > storage.size()) {
+            return Err(wrong("index of the shard", "names a chunk outside of the shard"));
+        }
+        let length = limits.memory("a chunk of a store of Zarr", length)?;
+        Ok(Some(storage.read_at(offset, length)?.into_owned()))
+    }
+
+    /// The bytes of a shard, if there is one.
+    fn shard(&self, shard: &[u64], limits: &Limits) -> Result<Option<Box<dyn ReadAt>>> {
+        if self.described.outer.is_empty() {
+            return match FileStorage::open(self.place_of(shard)) {
+                Ok(file) => Ok(Some(Box::new(file))),
+                Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error),
+            };
+        }
+        let Some(mut bytes) = self.file(shard, limits)? else { return Ok(None) };
+        for codec in self.described.outer.iter().rev() {
+            bytes = codec.decode(bytes, limits.memory)?;
+        }
+        Ok(Some(Box::new(bytes)))
+    }
+
+    /// The index of a shard. That of the last one is kept, because many chunks in a row are in one shard.
+    fn table(
+        &self,
+        shard: &[u64],
+        storage: &dyn ReadAt,
+        (grid, limits): (&Chunks, &Limits),
+    ) -> Result<Arc<[u8]>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, table)) = last.as_ref().filter(|(known, _)| known == shard) {
+            return Ok(Arc::clone(table));
+        }
+        let count = crate::extent::count(grid.grid()).map_err(Error::unsupported)?;
+        let sums = self.described.index.iter().filter(|codec| **codec == Codec::Crc32c).count() as u64;
+        let size = count.checked_mul(16).and_then(|size| size.checked_add(sums.checked_mul(4)?));
+        let size = size.ok_or_else(outside)?;
+        let start = storage.size().checked_sub(size);
+        let start = start.ok_or_else(|| wrong("index of the shard", "is longer than the shard"))?;
+        let at_end = self.described.inner.as_ref().is_some_and(|(_, end)| *end);
+        let length = limits.memory("the index of a shard of a store of Zarr", size)?;
+        let mut table = storage.read_at(if at_end { start } else { 0 }, length)?.into_owned();
+        for codec in self.described.index.iter().rev() {
+            table = codec.decode(table, size)?;
+        }
+        let table: Arc<[u8]> = table.into();
+        *last = Some((shard.to_vec(), Arc::clone(&table)));
+        Ok(table)
     }
 
     /// Returns the index of the file in which a chunk is.

@@ -285,7 +285,9 @@ impl Work {
     /// they may as well be sectors that were lost or that were never written.
     fn zeros(&self, (offset, len): (u64, u64), size: u64, each: &mut dyn FnMut(u64, u64)) {
         let end = bound::sum(offset, len);
-        for &(from, to) in self.scan.zeros.iter().filter(|(from, to)| *from < end && offset < *to) {
+        // A file may have many sectors of zeros, and many chunks that are compared with them.
+        let first = self.scan.zeros.partition_point(|(_, to)| *to <= offset);
+        for &(from, to) in self.scan.zeros.iter().skip(first).take_while(|(from, _)| *from < end) {
             let (from, to) = (bound::left(from.max(offset), offset), bound::left(to.min(end), offset));
             each(from / size, to.div_ceil(size));
         }

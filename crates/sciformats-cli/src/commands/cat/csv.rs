@@ -20,20 +20,27 @@ pub(in crate::commands) fn print(part: &Part<'_>, out: &mut impl Write) -> Print
             let Datum::Record(values) = datum else { return Ok(()) };
             let values: Vec<_> =
                 values.iter().zip(fields).flat_map(|((_, value), (_, field))| cells(value, field)).collect();
-            writeln!(out, "{}", values.join(","))
+            writeln!(out, "{}", row(values.join(",")))
         })?;
         return Ok(out.flush()?);
     }
     let shape = part.selection.shape();
+    let alone = shape.len() < 2 || shape.last() == Some(&1);
     // A one-dimensional array becomes one column.
     let rows = if shape.len() < 2 { vec![] } else { shape };
     let mut place = Place::new(&rows);
     part.for_each(|datum| {
         let end = if rows.is_empty() || place.closing() > 0 { "\n" } else { "," };
         place.advance();
-        write!(out, "{}{end}", value(&datum))
+        let value = value(&datum);
+        write!(out, "{}{end}", if alone { row(value) } else { value })
     })?;
     Ok(out.flush()?)
+}
+
+/// Returns a line. Readers skip one without characters, so an empty cell that is alone has quotes, as in Python.
+fn row(line: String) -> String {
+    if line.is_empty() { "\"\"".into() } else { line }
 }
 
 /// Arrays with more elements than this become a single cell.

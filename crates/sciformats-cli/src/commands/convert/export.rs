@@ -81,7 +81,10 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
     let place = args.files.place();
     let data = Dataset::new(session.open_whole(input)?);
     super::selected(args, data.file())?;
-    let paths = selected(&data, args, target != Target::Csv);
+    let Selected { paths, unread } = selected(&data, args, target != Target::Csv);
+    if let (true, Some((path, why))) = (paths.is_empty(), unread.first()) {
+        return Err(Failure::Input(format!("{}: {path}: {why}", input.display())));
+    }
     let paths =
         if target == Target::Csv { of_one_shape(&data, paths, !args.select.is_empty()) } else { Ok(paths) };
     let paths = paths.map_err(|why| Failure::Refused(format!("{}: {why}", input.display())))?;
@@ -95,7 +98,11 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
         session.doubt(input, &thing);
         things.push((path.clone(), thing));
     }
-    let mut losses = if target == Target::Npz { lost(&mut things) } else { Vec::new() };
+    let mut losses: Vec<(String, String)> =
+        unread.into_iter().map(|(path, error)| (path, error.to_string())).collect();
+    if target == Target::Npz {
+        losses.extend(lost(&mut things));
+    }
     left_out(&things, &mut losses);
     let mut out = session.text();
     told(&mut out, &losses, session)?;
@@ -119,32 +126,51 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
 /// Returns the arrays, tables and sparse matrices that are selected, or all of them. The parts of a table and of a
 /// sparse matrix are not listed.
 pub(super) fn chosen(data: &Dataset, args: &Convert) -> Vec<String> {
-    selected(data, args, true)
+    selected(data, args, true).paths
+}
+
+/// What is selected of a file.
+#[derive(Default)]
+struct Selected {
+    paths: Vec<String>,
+    /// What cannot be read, so that nobody knows whether it is an array.
+    unread: Vec<(String, Error)>,
 }
 
 /// As [`chosen`]; `apart` says whether the arrays that a table leaves out are listed, because they have other shapes.
-fn selected(data: &Dataset, args: &Convert, apart: bool) -> Vec<String> {
+fn selected(data: &Dataset, args: &Convert, apart: bool) -> Selected {
     let patterns: Vec<Pattern> = args.select.iter().map(|text| Pattern::from(text.as_str())).collect();
-    let selected = |path: &str| {
+    let is_selected = |path: &str| {
         let ends = path.match_indices('/').map(|(at, _)| at).filter(|&at| at > 0).chain([path.len()]);
         let mut places = ends.filter_map(|at| path.get(..at));
         patterns.is_empty() || places.any(|place| patterns.iter().any(|pattern| pattern.matches(place)))
     };
-    let mut paths = Vec::new();
+    let mut selected = Selected::default();
     let mut wholes: Vec<String> = Vec::new();
     let mut alone: Vec<String> = Vec::new();
     let file = data.file();
     let _ = breadth_first(file.source(), ("/", file.source().root()), file.limits(), &mut |entry| {
-        let Found::Object(id, object) = &entry.what else { return ControlFlow::Continue(()) };
         let within = wholes.iter().any(|whole| entry.path.starts_with(whole.as_str()));
         if within && !alone.contains(&entry.path) {
             return ControlFlow::Continue(());
         }
+        let (id, object) = match entry.what {
+            Found::Unreadable(error)
+            | Found::Unlisted(error)
+            | Found::Object(_, Object::Damaged { error, .. })
+                if is_selected(&entry.path) =>
+            {
+                selected.unread.push((entry.path, error));
+                return ControlFlow::Continue(());
+            }
+            Found::Object(id, object) => (id, object),
+            _ => return ControlFlow::Continue(()),
+        };
         let meaning = match object {
-            Object::Group | Object::Array(_) => data.meaning_of(&data.known(&entry.path, *id)).ok().flatten(),
+            Object::Group | Object::Array(_) => data.meaning_of(&data.known(&entry.path, id)).ok().flatten(),
             _ => None,
         };
-        let taken = match (object, &meaning) {
+        let taken = match (&object, &meaning) {
             (Object::Group, Some(Meaning::Table(_) | Meaning::Sparse(_))) => {
                 let whole = format!("{}/", entry.path.trim_end_matches('/'));
                 if let (Some(Meaning::Table(table)), true) = (&meaning, apart) {
@@ -157,12 +183,12 @@ fn selected(data: &Dataset, args: &Convert, apart: bool) -> Vec<String> {
             (Object::Array(info), _) => info.shape.is_some(),
             _ => false,
         };
-        if taken && selected(&entry.path) {
-            paths.push(entry.path.clone());
+        if taken && is_selected(&entry.path) {
+            selected.paths.push(entry.path);
         }
         ControlFlow::Continue(())
     });
-    paths
+    selected
 }
 
 /// Returns the table, or the variables along the same dimensions, that become the columns of one file of CSV.
@@ -385,13 +411,14 @@ fn contents(
         // They have been written by others.
         Target::NetCdf | Target::Png => {}
     }
-    Ok(())
+    Ok(super::unchanged(data.file())?)
 }
 
 /// Writes one JSON object with the arrays by their paths: dimensions, units and values.
 fn objects(data: &Dataset, things: &[(String, Thing)], out: &mut impl Write) -> Result<(), Stop> {
     let mut head = JsonObject::new();
-    if let Some(identity) = data.identity()? {
+    // What is wrong with it has been told with the arrays, of which the stored values are written.
+    if let Ok(Some(identity)) = data.identity() {
         head.value("convention", identity.to_string());
     }
     let head = head.finish();

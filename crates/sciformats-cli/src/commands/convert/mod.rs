@@ -177,6 +177,11 @@ fn rounding(args: &Convert, session: &Session) -> Outcome {
     repack(&Repack::rounding(args.files.from(&whole), round), session)
 }
 
+/// Fails if another program has overwritten the file since it was opened, so that what was read may be partly old and partly new.
+pub(super) fn unchanged(file: &File) -> sciformats::Result<()> {
+    file.opened().map_or(Ok(()), sciformats::Opened::check_unchanged)
+}
+
 /// Returns the format to write.
 fn target(args: &Convert, session: &Session) -> Outcome<Target> {
     let output = &args.files.output;

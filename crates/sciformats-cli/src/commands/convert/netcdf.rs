@@ -8,6 +8,7 @@ use super::args::Convert;
 use super::export::{end, told};
 use super::{broken, size};
 use crate::failure::{Answer, Failure, Outcome, free};
+use crate::interrupt::Unfinished;
 use crate::output::{is_stdout, through_file};
 use crate::session::Session;
 
@@ -58,10 +59,13 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         end(&mut out, (output, copy.variables()), None, session)?;
         return Ok(Answer::of(!stopped && !none));
     }
-    let written = session.watched("converting", &[data.file()], || match args.files.force {
-        true => copy.overwrite(output, level),
-        false => copy.create(output, level),
-    });
+    let write = || {
+        let unfinished = Unfinished::beside(output)?;
+        copy.create(unfinished.path(), level)?;
+        super::unchanged(data.file())?;
+        unfinished.finish()
+    };
+    let written = session.watched("converting", &[data.file()], write);
     written.map_err(|error| broken(&args.files, &error))?;
     end(&mut out, (output, copy.variables()), Some(size(output)), session)?;
     Ok(Answer::Yes)

@@ -87,6 +87,7 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     let mut size = 0u64;
     for (number, name) in (0u64..).zip(&names) {
         let bytes = png(figure(number)?.within(&ranges)).map_err(|error| Failure::unwritten(name, &error))?;
+        super::unchanged(data.file()).map_err(fail)?;
         if stdout {
             let mut out = session.bytes();
             std::io::Write::write_all(&mut out, &bytes)?;

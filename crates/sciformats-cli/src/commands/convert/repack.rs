@@ -203,8 +203,7 @@ pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outc
 
 /// Fails if another program has overwritten the file while it was read.
 fn unchanged(files: &Files, file: &File) -> Outcome<()> {
-    let check = file.opened().map_or(Ok(()), sciformats::Opened::check_unchanged);
-    check.map_err(|error| Failure::of(&files.input, &error))
+    super::unchanged(file).map_err(|error| Failure::of(&files.input, &error))
 }
 
 /// Returns the arguments of a conversion that continues past losses.

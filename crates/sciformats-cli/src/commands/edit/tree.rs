@@ -103,7 +103,7 @@ fn possible(notes: &[String], file: NamedTempFile, session: &Session) -> Outcome
     if session.json {
         let mut line = serde_json::json!({ "update": "possible", "written": false, "text": text });
         noted(&mut line, notes);
-        writeln!(out, "{line}")?;
+        writeln!(out, "{}", look::safe_json(&line.to_string()))?;
     } else if !session.quiet {
         let text = look::safe(&text);
         writeln!(out, "the edited tree can be saved; nothing was written (the edited text is in {text})")?;
@@ -214,7 +214,7 @@ fn told(done: &Done, session: &Session) -> Outcome {
     if session.json {
         let mut line = serde_json::json!({ "update": word, "bytes": bytes });
         noted(&mut line, &done.notes);
-        writeln!(out, "{line}")?;
+        writeln!(out, "{}", look::safe_json(&line.to_string()))?;
     } else if !session.quiet {
         let size = bytes.map(|bytes| format!(": {}", look::size(bytes))).unwrap_or_default();
         writeln!(out, "{word}{size}")?;

@@ -52,7 +52,8 @@ fn write(table: Reader, format: TableFormat, out: &mut (impl Write + Send), thre
         TableFormat::Arrow => write_ipc(table, out),
         TableFormat::Table => {
             let mut rows = 0;
-            aligned(table, out, &mut rows).map_err(|stop| match stop {
+            // The terminal has no part in what a file contains.
+            aligned(table, out, &mut rows, Table::uncoloured).map_err(|stop| match stop {
                 Stop::Read(error) => error,
                 Stop::Write(error) => Error::io("write", error),
             })?;
@@ -94,6 +95,7 @@ pub(super) fn to_file(
     let out =
         out.into_inner().map_err(|error| Failure::Unwritten(output.into(), error.error().to_string()))?;
     let size = out.at;
+    session.far().unchanged()?;
     out.file.finish(Durability::Process).map_err(|error| Failure::unwritten(output, &error))?;
     Ok((rows, size))
 }
@@ -119,6 +121,12 @@ fn read(error: &Error) -> Failure {
 
 /// Writes a table to stdout.
 pub(super) fn to_stdout(table: Reader, format: TableFormat, session: &Session) -> Outcome<()> {
+    printed(table, format, session)?;
+    // What was printed may be partly old and partly new.
+    session.far().unchanged()
+}
+
+fn printed(table: Reader, format: TableFormat, session: &Session) -> Outcome<()> {
     let from = |error: Error| match error {
         Error::Io { action: "write", source, .. } => {
             Failure::Output(io::Error::new(source.kind(), source.to_string()))
@@ -129,7 +137,7 @@ pub(super) fn to_stdout(table: Reader, format: TableFormat, session: &Session) -
         TableFormat::Table => {
             let mut out = session.text();
             let mut rows = 0;
-            aligned(table, &mut out, &mut rows).map_err(|stop| match stop {
+            aligned(table, &mut out, &mut rows, Table::fitted).map_err(|stop| match stop {
                 Stop::Read(error) => from(error),
                 Stop::Write(error) => Failure::Output(error),
             })?;
@@ -215,13 +223,18 @@ impl From<io::Error> for Stop {
 }
 
 /// Writes aligned columns.
-fn aligned(table: Reader, out: &mut impl Write, rows: &mut u64) -> std::result::Result<(), Stop> {
+fn aligned(
+    table: Reader,
+    out: &mut impl Write,
+    rows: &mut u64,
+    fit: impl Fn(Table) -> Table,
+) -> std::result::Result<(), Stop> {
     let schema = table.schema();
     let is_number = |kind: &DataType| kind.is_numeric() || matches!(kind, DataType::Timestamp(..));
     let fields = schema.fields().iter();
     let aligns: Vec<Align> =
         fields.map(|field| if is_number(field.data_type()) { Align::Right } else { Align::Left }).collect();
-    let mut shown = Table::new(aligns).fitted().grid();
+    let mut shown = fit(Table::new(aligns)).grid();
     let heads = schema.fields().iter().map(|field| Cell::new(TITLE, look::safe(field.name())));
     shown.row(out, heads.collect())?;
     for batch in table {
@@ -232,7 +245,7 @@ fn aligned(table: Reader, out: &mut impl Write, rows: &mut u64) -> std::result::
         *rows = rows.saturating_add(batch.num_rows() as u64); // a bound
     }
     shown.flush(out)?;
-    look::left_out(out, &shown, "--csv")?;
+    look::left_out(out, &shown, "--format csv")?;
     Ok(())
 }
 

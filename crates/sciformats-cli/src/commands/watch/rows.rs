@@ -108,18 +108,15 @@ impl Rows {
             return Ok(false);
         }
         let first = before.is_none();
-        let fail = |stop: crate::commands::cat::Stop| stop.into_failure(path);
-        if session.json || args.csv {
-            let mut out = session.data();
-            let printed = match session.json {
-                true => lines(&array, (from, rows), &thing, &mut out),
-                false => table(&array, (from, rows), first, &mut out),
-            };
-            printed.map_err(fail)?;
-            out.flush()?;
-        } else {
+        let mut next = from;
+        let printed = self.print((&thing, &array), (&mut next, rows), (first, args), session);
+        if printed.is_err() {
+            // When the other rows can be read, these are not printed again.
+            self.shape = Some([&[next], inner].concat());
+        }
+        printed?;
+        if !session.json && !args.csv {
             let mut out = session.text();
-            self.text((&thing, &array), (from, rows), (first, args.all || first), &mut out).map_err(fail)?;
             let count = look::count(rows, "row");
             if first {
                 writeln!(out, "{FAINT}── {count}; waiting for more{FAINT:#}")?;
@@ -131,6 +128,29 @@ impl Rows {
         }
         self.shape = Some(shape);
         Ok(!first)
+    }
+
+    /// Prints rows in the form that is asked for. `from` becomes the row after the last one that was printed.
+    fn print(
+        &mut self,
+        (thing, array): (&Thing, &Array<'_>),
+        rows: (&mut u64, u64),
+        (first, args): (bool, &Watch),
+        session: &Session,
+    ) -> Outcome<()> {
+        let fail = |stop: crate::commands::cat::Stop| stop.into_failure(&args.file);
+        if !session.json && !args.csv {
+            let mut out = session.text();
+            self.text((thing, array), rows, (first, args.all || first), &mut out).map_err(fail)?;
+            return Ok(out.flush()?);
+        }
+        let mut out = session.data();
+        let printed = match session.json {
+            true => lines(array, rows, thing, &mut out),
+            false => table(array, rows, first, &mut out),
+        };
+        printed.map_err(fail)?;
+        Ok(out.flush()?)
     }
 
     /// Prints a single value if it has changed.
@@ -162,18 +182,11 @@ impl Rows {
     fn text(
         &mut self,
         (thing, array): (&Thing, &Array<'_>),
-        (from, to): (u64, u64),
+        (from, to): (&mut u64, u64),
         (first, all): (bool, bool),
         out: &mut impl Write,
     ) -> Result<(), crate::commands::cat::Stop> {
-        let shown = if all { from } else { from.max(bound::left(to, SHOWN)) };
-        if shown > from {
-            writeln!(
-                out,
-                "{FAINT}… {} left out; --all prints them{FAINT:#}",
-                look::count(shown - from, "row")
-            )?;
-        }
+        let shown = if all { *from } else { bound::left(to, SHOWN).max(*from) };
         let layout = Layout::of(array, thing);
         if first {
             self.columns.widen(&layout.heads);
@@ -193,6 +206,10 @@ impl Rows {
                 row.splice(0..0, start);
                 self.columns.widen(row);
             }
+            if shown > *from {
+                let left = look::count(shown - *from, "row");
+                writeln!(out, "{FAINT}… {left} left out; --all prints them{FAINT:#}")?;
+            }
             if !headed {
                 writeln!(out, "{TITLE}{}{TITLE:#}", self.columns.line(&layout.heads))?;
                 headed = true;
@@ -201,6 +218,7 @@ impl Rows {
                 writeln!(out, "{}", self.columns.line(row))?;
             }
             at = bound::sum(at, count);
+            *from = at;
             if at >= to {
                 return Ok(());
             }
@@ -229,11 +247,11 @@ fn selected(array: &Array<'_>, from: u64, to: u64) -> sciformats::Result<Selecti
 /// Prints rows as JSON, one line per row.
 fn lines(
     array: &Array<'_>,
-    (from, to): (u64, u64),
+    (from, to): (&mut u64, u64),
     thing: &Thing,
     out: &mut impl Write,
 ) -> Result<(), crate::commands::cat::Stop> {
-    for row in from..to {
+    for row in *from..to {
         let mut value = Vec::new();
         json::print(
             &Part::new(array, Selection::parse(&row.to_string(), array.shape())?, false),
@@ -249,6 +267,7 @@ fn lines(
         }
         line.raw("value", String::from_utf8_lossy(&value).trim_end());
         writeln!(out, "{}", line.finish())?;
+        *from = bound::sum(row, 1);
     }
     Ok(())
 }
@@ -256,7 +275,7 @@ fn lines(
 /// Prints rows as comma-separated values. The names of fields stand before the first ones.
 fn table(
     array: &Array<'_>,
-    (from, to): (u64, u64),
+    (from, to): (&mut u64, u64),
     first: bool,
     out: &mut impl Write,
 ) -> Result<(), crate::commands::cat::Stop> {
@@ -264,14 +283,16 @@ fn table(
     let inner = array.shape().get(1..).unwrap_or_default();
     let width = inner.iter().fold(1, |product, &side| bound::product(product, side));
     let bytes = bound::product(array.element().size().unwrap_or(16), width.max(1));
-    let mut at = from;
-    while at < to || at == from {
+    let begin = *from;
+    let mut at = begin;
+    while at < to || at == begin {
         let end = to.min(bound::sum(at, (AT_ONCE / bytes.max(1)).max(1)));
         let mut text = Vec::new();
         csv::print(&Part::new(array, selected(array, at, end)?, false), &mut text)?;
-        let headed = named && !(first && at == from);
+        let headed = named && !(first && at == begin);
         let head = text.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         out.write_all(text.get(if headed { head } else { 0 }..).unwrap_or_default())?;
+        *from = end;
         if at == to {
             break;
         }

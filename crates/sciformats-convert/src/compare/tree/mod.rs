@@ -3,6 +3,7 @@
 mod stored;
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::iter::Peekable;
 use std::ops::ControlFlow;
 
@@ -29,6 +30,10 @@ struct Walk<'a> {
     visit: Visit<'a>,
     summary: Summary,
     seen: (Seen, Seen),
+    /// Where objects are compared whose first paths are not wanted, by these.
+    elsewhere: (HashMap<String, String>, HashMap<String, String>),
+    /// Whether an object is compared at such a path, with everything below it.
+    apart: bool,
     unfolding: Unfolding,
 }
 
@@ -45,8 +50,16 @@ pub(super) fn compare_objects(
     visit: Visit<'_>,
 ) -> Summary {
     let seen = (Seen::default(), Seen::default());
-    let mut walk =
-        Walk { files, options, visit, summary: Summary::default(), seen, unfolding: files.0.unfolding() };
+    let mut walk = Walk {
+        files,
+        options,
+        visit,
+        summary: Summary::default(),
+        seen,
+        elsewhere: Default::default(),
+        apart: false,
+        unfolding: files.0.unfolding(),
+    };
     let _ = walk.objects(path, ids, 0);
     walk.summary
 }
@@ -130,21 +143,56 @@ impl Walk<'_> {
             self.seen.1.first(b, ids.1, path).map(String::from),
         );
         if first.0.is_some() || first.1.is_some() {
-            return self.hard_links(path, first);
+            return self.again(path, ids, (first, depth));
         }
+        self.object(path, ids, Some(depth))
+    }
+
+    /// Compares two objects of which at least one has been met at another path. If these paths are not wanted, nothing has been
+    /// compared there, and this path is the first one that counts.
+    fn again(
+        &mut self,
+        path: &str,
+        ids: (ObjectId, ObjectId),
+        (first, depth): ((Option<String>, Option<String>), usize),
+    ) -> ControlFlow<()> {
+        let compared = |first: &Option<String>, elsewhere: &HashMap<String, String>| {
+            let first = first.as_ref()?;
+            if self.options.wants(first) { Some(first.clone()) } else { elsewhere.get(first).cloned() }
+        };
+        let known = (compared(&first.0, &self.elsewhere.0), compared(&first.1, &self.elsewhere.1));
+        if known.0.is_some() || known.1.is_some() || !self.options.wants(path) {
+            return self.hard_links(path, known);
+        }
+        self.elsewhere.0.extend(first.0.map(|first| (first, path.to_owned())));
+        self.elsewhere.1.extend(first.1.map(|first| (first, path.to_owned())));
+        if self.apart {
+            // Groups may contain each other, so members are only compared once more.
+            return self.object(path, ids, None);
+        }
+        let seen = std::mem::take(&mut self.seen);
+        self.apart = true;
+        let flow = self.objects(path, ids, depth);
+        (self.seen, self.apart) = (seen, false);
+        flow
+    }
+
+    /// Compares two objects; their members too, if the depth is given.
+    fn object(&mut self, path: &str, ids: (ObjectId, ObjectId), depth: Option<usize>) -> ControlFlow<()> {
+        let (a, b) = (self.files.0.source(), self.files.1.source());
         let objects = match (a.object(ids.0), b.object(ids.1)) {
             (Ok(a), Ok(b)) => (a, b),
             (Err(error), _) => return self.settle_wanted(path, What::Unreadable(Side::A, error)),
             (_, Err(error)) => return self.settle_wanted(path, What::Unreadable(Side::B, error)),
         };
-        let groups = matches!(objects, (Object::Group, Object::Group));
+        let depth = depth.filter(|_| matches!(objects, (Object::Group, Object::Group)));
         if self.options.wants(path) {
             let stored = self.storage(path, ids)?;
             let verdict = self.contents(path, ids, objects)?;
             self.summary.count(verdict.max(stored));
         }
         self.attributes(path, ids)?;
-        if groups { self.members(path, ids, depth) } else { ControlFlow::Continue(()) }
+        depth.map_or(ControlFlow::Continue(()), |depth| self.members(path, ids, depth))
     }
 
     fn settle_wanted(&mut self, path: &str, what: What) -> ControlFlow<()> {

@@ -144,6 +144,42 @@ fn patterns_choose_what_is_compared() {
 }
 
 #[test]
+fn what_is_chosen_by_a_later_path_is_compared_there() {
+    let tree = |value: f64, unit: &str, apart: bool| {
+        let mut memory = Memory::new(Format::Hdf5);
+        let root = memory.root();
+        let d = memory.array(root, "d", array::<f64>(&[1], &[value]));
+        memory.attribute(d, "unit", texts(&[], &[unit]));
+        let g = memory.group(root, "g");
+        let x = memory.array(g, "x", array::<f64>(&[1], &[value]));
+        memory.hard_link(g, "up", g);
+        memory.hard_link(root, "k", g);
+        memory.hard_link(root, "l", g);
+        if apart {
+            memory.array(root, "h", array::<f64>(&[1], &[1.0]));
+            memory.array(root, "i", array::<f64>(&[1], &[1.0]));
+        } else {
+            memory.hard_link(root, "h", d);
+            memory.hard_link(root, "i", x);
+        }
+        memory
+    };
+    let only = |patterns: &[&str]| Options::exact().with_only(patterns.iter().copied());
+    let run = |b: Memory, patterns: &[&str]| told(tree(1.0, "m", false), b, &only(patterns)).0;
+    let other = || tree(2.0, "km", false);
+    let elements = "elements 1/1 [\"[0] 1.0 2.0\"] (Some(1.0), Some(0.5))";
+    let unit = "/h@unit: elements 1/1 [\"[] m km\"] (None, None)";
+    assert_eq!(run(other(), &["/h", "/h@*"]), [format!("/h: {elements}"), unit.into()]);
+    assert_eq!(run(other(), &["/k*"]), [format!("/k/x: {elements}")]);
+    // Of two chosen links to one object, the second one is a link to the first.
+    assert_eq!(run(other(), &["/k*", "/l*"]), [format!("/k/x: {elements}")]);
+    assert_eq!(run(other(), &["/i", "/h"]), [format!("/h: {elements}"), format!("/i: {elements}")]);
+    // An object of its own is no difference to a link whose object is not chosen.
+    assert_eq!(run(tree(1.0, "m", true), &["/h", "/i"]), [""; 0]);
+    assert_eq!(run(tree(1.0, "m", false), &["/k*", "/l*", "/h", "/h@*", "/i"]), [""; 0]);
+}
+
+#[test]
 fn tolerances_and_early_end() {
     let one = |x: f32| Memory::single(Format::RawArray, array::<f32>(&[3], &[1.0, x, 3.0]));
     let close = Options { rtol: 0.1, ..Options::exact() };

@@ -1,5 +1,6 @@
 //! Plans conversions, writes them, and reads the results.
 
+mod changed;
 mod elements;
 #[cfg(feature = "hdf5")]
 mod names;
@@ -359,4 +360,54 @@ fn a_file_that_is_overwritten_while_it_is_read_is_not_converted() {
     let error = plan.write(&new, &WriteOptions::default()).unwrap_err();
     assert!(error.to_string().contains("another program changed it"), "{error}");
     assert!(!new.exists());
+}
+
+#[test]
+fn an_object_is_found_by_any_of_its_paths() {
+    let mut memory = Memory::new(Format::Hdf5);
+    let root = memory.root();
+    let d = memory.array(root, "d", array::<f32>(&[2], &[0.5, 1.5]));
+    for name in ["h", "i"] {
+        memory.hard_link(root, name, d);
+    }
+    let source = file(memory);
+    let dir = tempfile::tempdir().unwrap();
+    for target in Format::ALL.into_iter().filter(|&target| writable(target)) {
+        let plan = Plan::new(&source, target, &Options::default().with_select(["/h"])).unwrap();
+        assert_eq!((plan.losses(), plan.counts().arrays), (&[][..], 1), "{target}");
+        written(&plan, &dir.path().join(target.word()));
+    }
+    // Of two selected links, the second one leads to the first.
+    if writable(Format::Asdf) {
+        let plan = Plan::new(&source, Format::Asdf, &Options::default().with_select(["/h", "/i"])).unwrap();
+        assert_eq!((plan.losses(), plan.counts().arrays), (&[][..], 1));
+        let new = written(&plan, &dir.path().join("both.asdf"));
+        assert!(lines(&new).contains(&r#"{"path":"/i","kind":"hardlink","target":"/h"}"#.into()));
+    }
+}
+
+#[cfg(all(feature = "asdf", feature = "hdf5"))]
+#[test]
+fn no_member_that_becomes_an_attribute_vanishes() {
+    let mut memory = Memory::new(Format::Asdf);
+    let root = memory.root();
+    let flags =
+        |flags: [u8; 2]| MemoryArray { info: ArrayInfo::new(ElementType::Bool, [2]), bytes: flags.to_vec() };
+    let x = memory.array(root, "x", array::<f32>(&[2], &[0.5, 1.5]));
+    memory.attribute(x, "mask", flags([1, 0]));
+    memory.array(root, "x@mask", flags([0, 1]));
+    let y = memory.array(root, "x@y", array::<f32>(&[2], &[2.5, 3.5]));
+    memory.attribute(y, "mask", flags([0, 0]));
+    memory.value(root, "x@note", "a\0b");
+    memory.value(root, "x@unit", "m");
+    let plan = Plan::new(&file(memory), Format::Hdf5, &Options::default()).unwrap();
+    let losses: Vec<&str> = plan.losses().iter().map(|loss| loss.path.as_str()).collect();
+    assert_eq!(losses, ["/x@note"], "HDF5 takes a NUL for the end");
+    let dir = tempfile::tempdir().unwrap();
+    let new = written(&plan, &dir.path().join("x.h5"));
+    assert_eq!(new.attr_of::<Vec<u8>>("/x", "mask").unwrap(), Some(vec![1, 0]));
+    assert_eq!(new.array("/x@mask").unwrap().read::<u8>().unwrap(), [0, 1]);
+    assert_eq!(new.attr_of::<Vec<u8>>("/x@y", "mask").unwrap(), Some(vec![0, 0]));
+    assert_eq!(new.attr_of::<String>("/x", "unit").unwrap().as_deref(), Some("m"));
+    assert_eq!(new.attr_of::<String>("/x", "note").unwrap(), None);
 }

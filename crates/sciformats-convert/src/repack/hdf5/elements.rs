@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 
 use hdf5_pure::references::{Reference, RegionReference, StandardReference};
-use hdf5_pure::structure::{CharacterSet, Class, Dataspace, Member, ReferenceKind, VariableLength};
+use hdf5_pure::structure::{
+    CharacterSet, Class, Dataspace, Member, ReferenceKind, Selection, VariableLength,
+};
 use hdf5_pure::values::Encoder;
-use hdf5_pure::{Datatype, ObjectId, Store, Value};
+use hdf5_pure::{Attribute, Datatype, Name, ObjectId, Store, Value};
 
 use sciformats_core::arith::{add, fit, mul, sub};
 
@@ -57,7 +59,10 @@ impl Stored {
     ) -> Result<(Vec<u8>, u64)> {
         match (&self.element, places) {
             (Some(element), places) if element.refers() => {
-                kept(element, &canonical, (places, has_standard(&self.datatype)))
+                let known = |path: &[u8]| places.is_some_and(|places| places.contains(path));
+                let path_in = |text: &[u8]| path_in(&self.source, text, &known).len();
+                let newer = has_standard(&self.datatype).then_some(&path_in as &dyn Fn(&[u8]) -> usize);
+                kept(element, &canonical, (places, newer))
             }
             _ => Ok((canonical, 0)),
         }
@@ -178,7 +183,7 @@ impl Writing<'_, '_, '_> {
                 let external = if text.is_empty() { None } else { self.source.external_reference(raw)? };
                 let reference = match external {
                     Some(external) => StandardReference::External(external),
-                    None => standard(text, self.references)?,
+                    None => standard(text, self.source, self.references)?,
                 };
                 StandardReference::encode(&[reference], self.to)
             }
@@ -245,25 +250,52 @@ fn item(base: &Datatype) -> Result<(usize, usize)> {
 
 /// Returns a reference of the newer kind from its text, which is the path of an object, with an optional
 /// selection or name of an attribute.
-fn standard(text: &[u8], references: &References) -> Result<StandardReference> {
+fn standard(text: &[u8], source: &hdf5_pure::File, references: &References) -> Result<StandardReference> {
     if text.is_empty() || text == b"?" {
         return Ok(StandardReference::Object(Reference::default()));
     }
     if let Some(object) = canonical::target(references, text) {
         return Ok(StandardReference::Object(object));
     }
-    for (at, _) in text.iter().enumerate().filter(|(_, byte)| **byte == b' ') {
-        let (path, part) = text.split_at(at);
-        let (Some(object), Some(part)) = (canonical::target(references, path), part.get(1..)) else {
-            continue;
-        };
-        return Ok(match std::str::from_utf8(part).ok().and_then(canonical::selection) {
-            Some(selection) => {
-                let rank = canonical::rank(&selection);
-                StandardReference::Region(RegionReference::of(object, selection, rank))
-            }
-            None => StandardReference::Attribute(object, part.into()),
-        });
+    let path = path_in(source, text, &|path| references.contains_key(path));
+    let (Some(object), Some(part)) = (canonical::target(references, path), text.get(add(path.len(), 1)?..))
+    else {
+        return Err(Error::unsupported(format!("writing the reference {}", super::shown(text))));
+    };
+    Ok(match selected(part) {
+        Some(selection) => {
+            let rank = canonical::rank(&selection);
+            StandardReference::Region(RegionReference::of(object, selection, rank))
+        }
+        None => StandardReference::Attribute(object, part.into()),
+    })
+}
+
+fn selected(part: &[u8]) -> Option<Selection> {
+    std::str::from_utf8(part).ok().and_then(canonical::selection)
+}
+
+/// Returns the path in the text of a reference of the newer kind. A selection or the name of an attribute may follow it after a space,
+/// and names may contain spaces, too: it is the longest path of an object of the source that has such a part. `known` says that there
+/// is an object at a path.
+fn path_in<'t>(source: &hdf5_pure::File, text: &'t [u8], known: &dyn Fn(&[u8]) -> bool) -> &'t [u8] {
+    let spaces = text.iter().enumerate().filter(|(_, byte)| **byte == b' ');
+    let mut shorter = spaces.filter_map(|(at, _)| text.split_at_checked(at));
+    // The address of an object without a path.
+    if text.starts_with(b"?") {
+        return shorter.next().map_or(text, |(path, _)| path);
     }
-    Err(Error::unsupported(format!("writing the reference {}", super::shown(text))))
+    let is_object = |path: &[u8]| known(path) || source.object(&Name::from(path)).is_ok();
+    if is_object(text) {
+        return text;
+    }
+    let has = |path: &[u8], part: &[u8]| {
+        let named = |one: &Attribute| one.name().is_some_and(|name| name.as_bytes() == part);
+        let attributes = || source.attributes_at(source.object(&Name::from(path))?.address());
+        selected(part).is_some() || attributes().is_ok_and(|all| all.iter().any(named))
+    };
+    let objects: Vec<_> = shorter.filter(|(path, _)| is_object(path)).collect();
+    let mut whole = objects.iter().rev().filter(|(path, part)| has(path, part.get(1..).unwrap_or_default()));
+    // An attribute that is referred to need not exist.
+    whole.next().or(objects.first()).map_or(text, |(path, _)| *path)
 }

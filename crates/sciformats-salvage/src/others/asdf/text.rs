@@ -9,7 +9,7 @@ use sciformats_convert::convert::Loss;
 use sciformats_core::{Limits, ReadAt, Result, bound, slab};
 
 use super::{Left, Slot};
-use crate::earlier::free;
+use crate::earlier::{free, listed};
 use crate::map::Part;
 use crate::others::Notes;
 use crate::report::{Confidence, ObjectReport, State};
@@ -248,6 +248,9 @@ pub(super) fn splice(
     Ok(file)
 }
 
+/// The most parts that are listed of an array.
+const ROWS: usize = 2000;
+
 /// The key of the tree below which is what salvage says.
 const KEY: &str = "lost+found";
 
@@ -284,7 +287,7 @@ pub(super) fn marked(
         }
         for (path, slabs) in missing {
             let rows: Vec<Vec<u64>> =
-                slabs.iter().take(2000).map(|(start, count)| [start.as_slice(), count].concat()).collect();
+                listed(slabs, ROWS).iter().map(|(start, count)| [start.as_slice(), count].concat()).collect();
             lines.push_str(&format!("    {}: {rows:?}\n", quoted(path)));
         }
     }
