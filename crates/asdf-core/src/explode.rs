@@ -1,11 +1,13 @@
 //! The exploded form, in which the tree is one file and each block is another (ASDF standard, "Exploded form").
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sciformats_core::{Error, Result};
 
 use crate::document::{BlockData, Document, Referred};
+use crate::options::percent_decoded;
 use crate::reader::Asdf;
 use crate::spec::block_header::STREAMED;
 
@@ -28,34 +30,52 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if `path` has no file name; and those of [`save`](Self::save).
+    /// `Usage` if `path` has no file name, or if an array is already in another file of the name that a block would get; and those of
+    /// [`save`](Self::save).
     pub fn explode(&self, path: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
         let path = path.as_ref();
         let stem =
             path.file_stem().ok_or_else(|| Error::usage("path", "has no file name"))?.to_string_lossy();
+        if let Some(origin) = &self.origin {
+            origin.check_first()?;
+            origin.check_last()?;
+        }
         let mut main = Self::from_parts(self)?;
-        let mut written: Vec<Option<PathBuf>> = vec![None; self.blocks.len()];
-        let mut paths = Vec::new();
+        // The blocks in the order of their files, and the number of the file of each.
+        let (mut parts, mut numbers) = (Vec::new(), HashMap::new());
         for (array, source) in self.sources() {
             let Some(index) = self.block_of(&source) else { continue };
-            let name = match written.get(index).cloned().flatten() {
-                Some(name) => name,
-                None => {
-                    let name = PathBuf::from(format!("{stem}{:04}.asdf", paths.len()));
-                    let part = path.with_file_name(&name);
-                    self.part(index)?.save(&part)?;
-                    paths.push(part);
-                    if let Some(slot) = written.get_mut(index) {
-                        *slot = Some(name.clone());
-                    }
-                    name
-                }
-            };
-            let node = main.tree.add_str(name.to_string_lossy());
+            let number = *numbers.entry(index).or_insert(parts.len());
+            if number == parts.len() {
+                parts.push(index);
+            }
+            let node = main.tree.add_str(uri(&part_name(&stem, number)));
             main.tree.insert(array, "source", node)?;
+        }
+        let names: Vec<String> = (0..parts.len()).map(|number| part_name(&stem, number)).collect();
+        self.check_names(&names)?;
+        let mut paths = Vec::new();
+        for (index, name) in parts.into_iter().zip(names) {
+            let part = path.with_file_name(name);
+            self.part(index)?.save(&part)?;
+            paths.push(part);
         }
         main.save(path)?;
         Ok(paths)
+    }
+
+    /// Checks that no block gets a file of the name of one in which an array is already.
+    fn check_names(&self, names: &[String]) -> Result<()> {
+        let others: HashSet<String> = self.other_files().iter().filter_map(|uri| name_of(uri)).collect();
+        match names.iter().find(|name| others.contains(*name)) {
+            None => Ok(()),
+            Some(name) => {
+                let problem = format!(
+                    "would put a block into {name}, but an array is in a file of this name already (`implode` takes it in)"
+                );
+                Err(Error::usage("path", problem))
+            }
+        }
     }
 
     /// Returns the same document without blocks.
@@ -74,6 +94,11 @@ impl Document {
         *part.options_mut() = *self.options();
         let block = match (self.blocks.get(index), &self.origin) {
             (Some(BlockData::Stored(stored)), Some(origin)) => encoded(origin, *stored)?,
+            (Some(BlockData::Recoded { stored, compression, level }), Some(origin)) => {
+                origin.check_block(*stored)?;
+                let data = Arc::new(origin.block(*stored)?.data()?.into_owned());
+                BlockData::New { data, compression: *compression, level: *level }
+            }
             (Some(other), _) => other.clone(),
             (None, _) => return Err(Error::not_found("block", index.to_string())),
         };
@@ -164,4 +189,30 @@ fn encoded(file: &Asdf, index: usize) -> Result<BlockData> {
         header.checksum = crate::codec::md5(&stored);
     }
     Ok(BlockData::Encoded { header: Box::new(header), stored })
+}
+
+/// Returns the name of the file of a block.
+fn part_name(stem: &str, number: usize) -> String {
+    format!("{stem}{number:04}.asdf")
+}
+
+/// Returns the name of a file as the URI of a file beside another. Characters that have a meaning in URIs are escaped.
+fn uri(name: &str) -> String {
+    let mut uri = String::with_capacity(name.len());
+    for letter in name.chars() {
+        match letter {
+            '-' | '.' | '_' | '~' => uri.push(letter),
+            _ if letter.is_ascii() && !letter.is_ascii_alphanumeric() => {
+                uri.push_str(&format!("%{:02X}", u32::from(letter)));
+            }
+            _ => uri.push(letter),
+        }
+    }
+    uri
+}
+
+/// Returns the name of the file to which a URI refers, without its folder.
+fn name_of(uri: &str) -> Option<String> {
+    let path = percent_decoded(uri);
+    Path::new(&path).file_name().and_then(|name| name.to_str()).map(str::to_owned)
 }

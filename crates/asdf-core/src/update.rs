@@ -211,6 +211,7 @@ impl Document {
     fn scalars_in_place(&self) -> Result<Option<Vec<NewScalar>>> {
         let Some(origin) = &self.origin else { return Ok(None) };
         origin.check_first()?;
+        origin.check_last()?;
         let located = &origin.located;
         let (Some(tree), true) =
             (located.tree(), self.text.is_some() && self.text.as_ref() == self.tree.read_text())

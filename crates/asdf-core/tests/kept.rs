@@ -11,7 +11,10 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use asdf_core::{Asdf, Checksum, Compression, Document, Error, NewArray, Update};
+use asdf_core::{
+    Asdf, Checksum, Compression, Document, Error, External, NewArray, OpenOptions, ScalarType, StreamWriter,
+    Update,
+};
 
 /// A file with comments and two arrays, of which the first is in the second block.
 fn commented(path: &Path) {
@@ -202,4 +205,139 @@ fn the_last_block_needs_no_room_to_grow() {
     let second = Asdf::from_bytes(damaged.clone()).unwrap().block(1).unwrap().entry();
     damaged[second.offset as usize + 15] = 1;
     assert!(Asdf::from_bytes(damaged).is_err());
+}
+
+/// A document with this many blocks of 100 bytes, the first of 1, the second of 2 and so on, which are arrays if `are_named` is true.
+fn blocks(count: u8, are_named: bool) -> Document {
+    let mut document = Document::new();
+    for value in 1..=count {
+        if are_named {
+            let array = NewArray::new(&[value; 100], &[100]).unwrap();
+            document.set_array(&format!("a{value}"), array).unwrap();
+        } else {
+            document.add_block(vec![value; 100], Compression::None);
+        }
+    }
+    document.set("note", "x").unwrap();
+    document
+}
+
+fn offset_of(bytes: &[u8], block: usize) -> usize {
+    Asdf::from_bytes(bytes).unwrap().block(block).unwrap().entry().offset as usize
+}
+
+#[test]
+fn blocks_from_a_damaged_header_on_are_not_cut_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, other) = (dir.path().join("a.asdf"), dir.path().join("b.asdf"));
+    for (count, damaged) in [(1, 0), (3, 0), (3, 1), (3, 2)] {
+        for (are_named, has_index) in [(false, false), (false, true), (true, false), (true, true)] {
+            let what = format!("block {damaged} of {count}, {are_named} {has_index}");
+            let mut document = blocks(count, are_named);
+            document.options_mut().index = has_index;
+            let mut bytes = document.to_bytes().unwrap();
+            let at = offset_of(&bytes, damaged);
+            bytes[at] ^= 1;
+            std::fs::write(&path, &bytes).unwrap();
+            for note in ["y".to_owned(), "y".repeat(9000)] {
+                let mut document = Document::open(&path).unwrap();
+                document.set("note", &note).unwrap();
+                assert!(matches!(document.update(), Err(Error::Malformed { .. })), "{what}");
+                assert!(matches!(document.save(&path), Err(Error::Malformed { .. })), "{what}");
+                assert!(document.to_bytes().is_err() && document.explode(&other).is_err(), "{what}");
+            }
+            assert_eq!(std::fs::read(&path).unwrap(), bytes, "{what}");
+        }
+    }
+    assert!(!other.exists());
+}
+
+/// Lets the array at a path refer to a block by this number.
+fn refer(document: &mut Document, path: &str, number: i32) {
+    let array = document.tree().get(path).unwrap();
+    let node = document.tree_mut().add_plain(number.to_string());
+    document.tree_mut().insert(array, "source", node).unwrap();
+}
+
+fn check_blocks(file: &Asdf) {
+    for value in 1..=3u8 {
+        assert_eq!(file.array(&format!("a{value}")).unwrap().read::<u8>().unwrap(), [value; 100]);
+    }
+}
+
+#[test]
+fn numbers_that_count_from_the_last_block_keep_their_meaning() {
+    let mut document = blocks(3, true);
+    for (path, number) in [("a1", -3), ("a3", -1)] {
+        refer(&mut document, path, number);
+    }
+    let mut bytes = document.to_bytes().unwrap();
+    let open = |bytes: &[u8]| Document::from_file(Asdf::from_bytes(bytes).unwrap());
+    let mut document = open(&bytes);
+    document.add_block(vec![9u8; 3], Compression::None);
+    document.set_array("new", NewArray::new(&[9u8; 5], &[5]).unwrap()).unwrap();
+    check_blocks(&Asdf::from_bytes(document.to_bytes().unwrap()).unwrap());
+
+    // A streamed block stays the last one, and others are put before it.
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.asdf");
+    let mut rows =
+        StreamWriter::create(&path, open(&bytes), "rows", &ScalarType::UInt8.into(), &[2]).unwrap();
+    rows.append(&[7u8; 4]).unwrap();
+    rows.finish().unwrap();
+    check_blocks(&Asdf::open(&path).unwrap());
+    let mut document = Document::open(&path).unwrap();
+    refer(&mut document, "a3", -2);
+    document.update().unwrap();
+    check_blocks(&Asdf::open(&path).unwrap());
+    let mut document = Document::open(&path).unwrap();
+    document.set_array("new", NewArray::new(&[9u8; 5], &[5]).unwrap()).unwrap();
+    document.update().unwrap();
+    let file = Asdf::open(&path).unwrap();
+    check_blocks(&file);
+    assert_eq!(file.array("rows").unwrap().read::<u8>().unwrap(), [7; 4]);
+
+    // Which block is the last one is not known if one is missing.
+    let at = offset_of(&bytes, 1);
+    bytes[at] ^= 1;
+    let damaged = Asdf::from_bytes(bytes).unwrap();
+    assert!(matches!(damaged.array("a3"), Err(Error::Malformed { .. })));
+}
+
+#[test]
+fn files_of_blocks_have_names_that_lead_to_them_and_replace_no_other_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = OpenOptions::default().with_external(External::SameFolder);
+    for stem in ["main", "a#b", "50%41", "run:3", "two words?", "größe"] {
+        let path = dir.path().join(format!("{stem}.asdf"));
+        let mut document =
+            Document::from_file(Asdf::from_bytes(blocks(1, true).to_bytes().unwrap()).unwrap());
+        document.recompress(Compression::Zlib, None).unwrap();
+        let parts = document.explode(&path).unwrap();
+        assert_eq!(parts, [dir.path().join(format!("{stem}0000.asdf"))]);
+        let part = std::fs::read(&parts[0]).unwrap();
+        assert_eq!(
+            Asdf::from_bytes(part.clone()).unwrap().block(0).unwrap().compression(),
+            Compression::Zlib
+        );
+        // One array is in a file already, and the other one is not.
+        let mut document = Document::open_with(&path, &options).unwrap();
+        for value in [2u8, 3] {
+            let array = NewArray::new(&[value; 100], &[100]).unwrap();
+            document.set_array(&format!("a{value}"), array).unwrap();
+        }
+        assert!(matches!(document.explode(&path), Err(Error::Usage { argument: "path", .. })), "{stem}");
+        assert_eq!(std::fs::read(&parts[0]).unwrap(), part);
+        let other = dir.path().join("other.asdf");
+        document.explode(&other).unwrap();
+        check_blocks(&Asdf::open_with(&other, &options).unwrap());
+        // Blocks that are taken in get another compression like all others.
+        document.implode().unwrap();
+        document.recompress(Compression::Bzp2, None).unwrap();
+        let whole = Asdf::from_bytes(document.to_bytes().unwrap()).unwrap();
+        check_blocks(&whole);
+        assert!(whole.blocks().all(|block| block.compression() == Compression::Bzp2));
+        document.explode(&path).unwrap();
+        check_blocks(&Asdf::open_with(&path, &options).unwrap());
+    }
 }

@@ -403,3 +403,99 @@ fn items_that_no_number_of_bytes_reaches_are_not_there() {
     assert!(schunk.read_items(1000, 1).is_err());
     assert_eq!(schunk.read_items(999, 1).unwrap(), [1; 4]);
 }
+
+#[test]
+fn arrays_grow_by_zeros_whatever_was_in_their_chunks() {
+    let all = |array: &Array| array.read::<u32>().unwrap();
+    for value in [None, Some(5u32)] {
+        let params = ArrayParams::of::<u32>(&[3, 5]).unwrap().with_chunks(&[4, 4]).with_blocks(&[2, 2]);
+        let made = Array::new(&params).unwrap();
+        // Chunks as other programs may write them: they contain the same elements beyond the array.
+        let mut schunk = SChunk::new(made.schunk().params());
+        schunk.set_metalayer("b2nd", made.schunk().metalayer("b2nd").unwrap()).unwrap();
+        for chunk in 0..2 {
+            match value {
+                Some(value) => schunk.append_special(Special::Value, &value.to_le_bytes(), 64).unwrap(),
+                None => schunk.append(&[chunk + 1; 64]).unwrap(),
+            }
+        }
+        let mut array = Array::from_schunk(schunk).unwrap();
+        let old = all(&array);
+        assert!(old.iter().all(|&element| element != 0));
+        array.resize(&[4, 7]).unwrap();
+        let mut expected = [[0; 7]; 4];
+        for (row, old) in expected.iter_mut().zip(old.chunks(5)) {
+            row[..5].copy_from_slice(old);
+        }
+        assert_eq!(all(&array), expected.as_flattened());
+        array.resize(&[2, 6]).unwrap();
+        array.resize(&[6, 8]).unwrap();
+        let kept =
+            |index: usize| if index / 8 < 2 && index % 8 < 5 { old[index / 8 * 5 + index % 8] } else { 0 };
+        assert_eq!(all(&array), (0..48).map(kept).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn the_blocks_of_an_array_stay_when_it_is_compressed_otherwise() {
+    let params = ArrayParams::of::<f32>(&[100, 100]).unwrap().with_chunks(&[100, 100]).with_blocks(&[10, 20]);
+    let mut array = Array::new(&params).unwrap();
+    array.schunk_mut().set_params(Params::new(4).with_codec(Codec::Zlib).with_level(9));
+    array.fill_with(|[y, x]| (y * x) as f32).unwrap();
+    let mut read =
+        Array::from_schunk(SChunk::from_bytes(array.schunk().to_bytes().unwrap()).unwrap()).unwrap();
+    read.schunk_mut().set_params(Params::new(4).with_codec(Codec::Lz4).with_blocksize(4000));
+    read.write_slice(5, &[1.0f32; 100]).unwrap();
+    for (array, codec) in [(&array, Codec::Zlib), (&read, Codec::Lz4)] {
+        let chunk = array.schunk().chunk(0).unwrap();
+        assert_eq!((chunk.codec(), chunk.blocksize()), (codec, Some(800)));
+    }
+    assert_eq!(read.read_slice::<f32>((6, 7)).unwrap(), [42.0]);
+}
+
+/// Edits a frame in a folder or a file when only `free` more files can be open, and checks that the old frame or the new one remains.
+#[cfg(unix)]
+fn edit_with_few_files(path: &std::path::Path, sparse: bool, free: usize) {
+    let (old, new) = (data(1, 4000), data(2, 4000));
+    let params = Params::new(4);
+    let made = if sparse { SChunk::create_sparse(path, params) } else { SChunk::create(path, params) };
+    let mut schunk = made.unwrap();
+    (0..3).for_each(|_| schunk.append(&old).unwrap());
+    schunk.commit().unwrap();
+    (0..3).for_each(|index| schunk.update(index, &new).unwrap());
+    schunk.set_metalayer("more", b"bytes").unwrap();
+    let mut held = Vec::new();
+    while let Ok(file) = std::fs::File::open("/dev/null") {
+        held.push(file);
+    }
+    held.truncate(held.len() - free);
+    let done = schunk.commit();
+    drop(held);
+    let frame = Frame::open(path).unwrap();
+    let chunks: Vec<_> = (0..3).map(|index| frame.chunk(index).unwrap().decode().unwrap()).collect();
+    let is_new = frame.metalayer("more").is_some();
+    assert!(is_new || done.is_err(), "{free}");
+    assert!(chunks.iter().all(|chunk| *chunk == if is_new { new.clone() } else { old.clone() }), "{free}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_commit_that_can_open_no_more_files_leaves_the_old_frame_or_the_new_one() {
+    const FOLDER: &str = "CFRAME_TEST_FOLDER";
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        // The same test in a process that can have 64 open files.
+        let dir = tempfile::tempdir().unwrap();
+        let name = "edit::a_commit_that_can_open_no_more_files_leaves_the_old_frame_or_the_new_one";
+        let again = format!("ulimit -n 64; exec \"$0\" --exact {name}");
+        let mut command = std::process::Command::new("sh");
+        let test = command.args(["-c", &again]).arg(std::env::current_exe().unwrap()).env(FOLDER, dir.path());
+        let output = test.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    };
+    let folder = std::path::Path::new(&folder);
+    for free in 0..12 {
+        edit_with_few_files(&folder.join(format!("folder {free}")), true, free);
+        edit_with_few_files(&folder.join(format!("file {free}")), false, free);
+    }
+}

@@ -13,7 +13,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Recorder, check, examine, options, write_frame};
-use gsd_rs::{Reader, Result, Version, Writer};
+use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
+use gsd_rs::{CreateOptions, Reader, Result, Version, Writer};
 use sciformats_core::commit::replay::{Cut, Cuts, FailingDisk, FullDisk, every_cut};
 use sciformats_core::{ReadAt, Step, WriteAt};
 
@@ -261,6 +262,27 @@ fn a_full_device_leaves_the_file_byte_for_byte() {
         }
     }
     assert!(refused > 200, "{refused}");
+}
+
+#[test]
+fn frames_after_a_frame_0_that_did_not_fit_inherit_what_it_has() {
+    let options = CreateOptions::new("test", "hoomd", Version::new(2, 0));
+    let blank = Writer::create_in(Vec::new(), &options).unwrap().into_bytes().unwrap();
+    let (kept, device) = Kept::new(FullDisk { capacity: blank.len(), bytes: blank });
+    let mut writer = TrajectoryWriter::on(Writer::append_in(kept).unwrap()).unwrap();
+    let mut heavy = Frame::new(2);
+    heavy.particles.mass = vec![2.0f32; 2].into();
+    assert!(writer.append(&heavy).is_err());
+    assert!(writer.append(&Frame::new(2)).is_err());
+    assert_eq!(writer.len(), 1); // it waits for space
+    device.lock().unwrap().capacity = usize::MAX;
+    // Its masses are the defaults of the schema, which are not those of frame 0.
+    writer.append(&Frame::new(2)).unwrap();
+    writer.finish().unwrap();
+    let trajectory = Trajectory::new(reader(&device.lock().unwrap().bytes)).unwrap();
+    assert_eq!(trajectory.len(), 2);
+    assert_eq!(trajectory.frame(0).unwrap().particles.mass.to_f64(), [2.0; 2]);
+    assert_eq!(trajectory.frame(1).unwrap().particles.mass.to_f64(), [1.0; 2]);
 }
 
 #[test]

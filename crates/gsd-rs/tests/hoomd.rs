@@ -337,6 +337,18 @@ fn sessions_append_to_each_other() {
 }
 
 #[test]
+fn nothing_is_inherited_from_frames_that_were_removed() {
+    let mut writer = TrajectoryWriter::on(blank(Version::new(2, 0))).unwrap();
+    writer.append(&full(3, 1, false)).unwrap();
+    writer.append(&full(3, 2, false)).unwrap();
+    writer.writer().truncate().unwrap();
+    writer.append(&full(3, 1, false)).unwrap();
+    let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes().unwrap()).unwrap()).unwrap();
+    assert_eq!(trajectory.len(), 1);
+    assert!(trajectory.frame(0).unwrap() == full(3, 1, false));
+}
+
+#[test]
 fn other_schemas_are_refused() {
     let mut writer =
         Writer::create_in(Vec::new(), &CreateOptions::new("t", "other", Version::new(1, 0))).unwrap();

@@ -117,16 +117,18 @@ impl Writer {
     /// `Usage` if there are more bytes than the array has; `Io`.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let more = || Error::usage("elements", "are more than the array can hold");
-        self.missing = self.missing.checked_sub(bytes.len() as u64).ok_or_else(more)?;
+        let missing = self.missing.checked_sub(bytes.len() as u64).ok_or_else(more)?;
         if self.waiting.len() >= BUFFER || bytes.len() >= BUFFER {
             self.flush()?;
         }
         if bytes.len() < BUFFER {
             self.waiting.extend_from_slice(bytes);
-            return Ok(());
+        } else {
+            self.file.write_at(self.at, bytes)?;
+            increase(&mut self.at, bytes.len() as u64)?;
         }
-        self.file.write_at(self.at, bytes)?;
-        increase(&mut self.at, bytes.len() as u64)
+        self.missing = missing;
+        Ok(())
     }
 
     /// Completes the file, which then appears at its path.

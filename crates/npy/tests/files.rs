@@ -135,3 +135,26 @@ proptest! {
         prop_assert_eq!(c.read_slab::<u16>(&slab).unwrap(), fortran.read_slab::<u16>(&slab).unwrap());
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn elements_that_did_not_arrive_are_missing() {
+    const FOLDER: &str = "NPY_TEST_FOLDER";
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        // The same test in a process whose files can have 1 MiB at most, as on a full disk.
+        let dir = tempfile::tempdir().unwrap();
+        let name = "files::elements_that_did_not_arrive_are_missing";
+        let again = format!("trap '' XFSZ; ulimit -f 1024; exec \"$0\" --exact {name}");
+        let mut command = std::process::Command::new("sh");
+        let test = command.args(["-c", &again]).arg(std::env::current_exe().unwrap()).env(FOLDER, dir.path());
+        let output = test.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    };
+    let path = std::path::Path::new(&folder).join("a.npy");
+    npy::write(&path, &[2], &[1u8, 2]).unwrap();
+    let mut writer = Writer::overwrite(&path, DType::parse("'|u1'").unwrap(), &[1 << 20]).unwrap();
+    assert!(matches!(writer.write_bytes(&vec![7; 1 << 20]), Err(Error::Io { .. })));
+    assert!(matches!(writer.finish(), Err(Error::Usage { argument: "elements", .. })));
+    assert_eq!(Reader::open(&path).unwrap().read::<u8>().unwrap(), [1, 2]);
+}

@@ -55,6 +55,8 @@ pub struct StreamWriter<W> {
     /// The number of data bytes that are in the storage.
     written: u64,
     buffer: Vec<u8>,
+    /// Whether a write failed, so that a part of it may follow the data.
+    is_torn: bool,
 }
 
 impl StreamWriter<FileStorage> {
@@ -143,7 +145,7 @@ impl<W: ReadAt + WriteAt> StreamWriter<W> {
         let written = stored - stored % row;
         storage.set_size(add(header.end(), written)?)?;
         let (durability, buffer) = (Durability::default(), Vec::new());
-        Ok(Self { storage, header, element, order, durability, row, written, buffer })
+        Ok(Self { storage, header, element, order, durability, row, written, buffer, is_torn: false })
     }
 }
 
@@ -178,7 +180,8 @@ impl<W: WriteAt> StreamWriter<W> {
             // Rows must not arrive before the header that describes them.
             storage.sync()?;
         }
-        Ok(Self { storage, header, element, order, durability, row, written: 0, buffer: Vec::new() })
+        let (written, buffer, is_torn) = (0, Vec::new(), false);
+        Ok(Self { storage, header, element, order, durability, row, written, buffer, is_torn })
     }
 
     /// Appends elements. They need not be whole rows, as long as all elements together are.
@@ -283,6 +286,10 @@ impl<W: WriteAt> StreamWriter<W> {
         }
         self.storage.check_unchanged()?;
         let mut steps = seal(self.header.clone(), self.rows(), self.written);
+        if self.is_torn {
+            // What arrived of elements that could not be written would be the metadata.
+            steps.insert(0, Step::SetSize { size: add(self.header.end(), self.written)? });
+        }
         if self.durability == Durability::Process {
             steps.retain(|step| *step != Step::Sync);
         }
@@ -309,17 +316,19 @@ impl<W: WriteAt> StreamWriter<W> {
             });
         }
         let mut at = add(self.header.end(), self.written)?;
-        elements.in_pieces(self.order, |bytes| {
+        let written = elements.in_pieces(self.order, |bytes| {
             self.storage.write_at(at, bytes)?;
             increase(&mut at, bytes.len() as u64)
-        })?;
+        });
+        written.inspect_err(|_| self.is_torn = true)?;
         self.written = sub(at, self.header.end())?;
         Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
         if !self.buffer.is_empty() {
-            self.storage.write_at(add(self.header.end(), self.written)?, &self.buffer)?;
+            let written = self.storage.write_at(add(self.header.end(), self.written)?, &self.buffer);
+            written.inspect_err(|_| self.is_torn = true)?;
             self.written = self.len()?;
             self.buffer.clear();
         }

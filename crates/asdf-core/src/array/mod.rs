@@ -68,6 +68,10 @@ impl<'a> Array<'a> {
             Source::Inline(_) => Place::Inline,
             Source::Block(index) => {
                 let index = i128::from(*index);
+                if index < 0 {
+                    // Which block is the last one is only known if none is missing.
+                    file.check_last()?;
+                }
                 let from_start = if index < 0 { index.checked_add(blocks as i128) } else { Some(index) };
                 let found = from_start.and_then(|index| usize::try_from(index).ok());
                 let found = found.filter(|&index| index < blocks);

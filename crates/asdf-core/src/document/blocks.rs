@@ -8,7 +8,7 @@ use sciformats_core::{Error, ReadAt, Result};
 use super::Document;
 use crate::codec::Compression;
 use crate::model::ndarray;
-use crate::reader::Block;
+use crate::reader::{Asdf, Block};
 use crate::spec::block_header::BlockHeader;
 use crate::yaml::{NodeId, Tree, Value};
 
@@ -65,6 +65,7 @@ impl Document {
     }
 
     pub(crate) fn push_block(&mut self, block: BlockData) -> usize {
+        self.count_forward();
         // A streamed block stays last, because arrays refer to it as −1, or by the index that it had.
         if let Some(last) = self.streamed_block() {
             self.blocks.insert(last, block);
@@ -157,6 +158,24 @@ impl Document {
         (0..self.blocks.len()).filter(|index| !used.contains(index)).collect()
     }
 
+    /// Makes the numbers of blocks count from the first one, before other blocks change the meaning of those that count from the last
+    /// one. A streamed block stays the last one, so its number stays.
+    fn count_forward(&mut self) {
+        if !std::mem::take(&mut self.counts_back) {
+            return;
+        }
+        let streamed = self.streamed_block();
+        for (array, source) in self.sources() {
+            if let Referred::Block(..0) = source
+                && let Some(index) = self.block_of(&source)
+                && streamed != Some(index)
+            {
+                let node = self.tree.add_plain(index.to_string());
+                let _ = self.tree.insert(array, "source", node);
+            }
+        }
+    }
+
     /// Changes the indices by which arrays refer to blocks. Negative indices stay, because they count from the end.
     fn renumber(&mut self, new: impl Fn(usize) -> usize) {
         for (array, source) in self.sources() {
@@ -188,24 +207,16 @@ impl Document {
         let sources = self.sources();
         let used: BTreeSet<usize> = sources.iter().filter_map(|(_, source)| self.block_of(source)).collect();
         self.streamed = self.streamed_block().is_some_and(|last| used.contains(&last));
-        let streamed = self.streamed_block();
-        // Indices that count from the end would change their meaning.
-        for (array, source) in sources {
-            if let Referred::Block(..0) = source
-                && let Some(index) = self.block_of(&source)
-                && streamed != Some(index)
-            {
-                let node = self.tree.add_plain(index.to_string());
-                let _ = self.tree.insert(array, "source", node);
-            }
-        }
+        self.counts_back = true;
+        self.count_forward();
         let places: HashMap<usize, usize> = used.iter().copied().zip(0..).collect();
         self.renumber(|index| places.get(&index).copied().unwrap_or(index));
         let mut index = 0usize..;
         self.blocks.retain(|_| index.next().is_some_and(|index| used.contains(&index)));
     }
 
-    /// Stores every block with another compression. Blocks of the opened file are decoded when the document is written.
+    /// Stores every block with another compression. Blocks of the opened file are decoded when the document is written, and those that
+    /// were [taken in](Self::implode) from other files at once.
     ///
     /// ```
     /// use asdf_core::{Asdf, Compression, Document};
@@ -221,11 +232,12 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the compression does not have the level; the document is unchanged then.
+    /// `Usage` if the compression does not have the level; those of [`Block::check`] and [`Block::data`]. The document is unchanged then.
     pub fn recompress(&mut self, new: Compression, new_level: Option<u32>) -> Result<()> {
         new.check_level(new_level)?;
         let streamed = self.streamed_block();
-        for (index, block) in self.blocks.iter_mut().enumerate() {
+        let mut blocks = self.blocks.clone();
+        for (index, block) in blocks.iter_mut().enumerate() {
             if streamed == Some(index) {
                 continue;
             }
@@ -236,9 +248,23 @@ impl Document {
                 BlockData::Stored(stored) => {
                     *block = BlockData::Recoded { stored: *stored, compression: new, level: new_level };
                 }
-                BlockData::Encoded { .. } => {}
+                BlockData::Encoded { .. } => {
+                    let data = Arc::new(self.decoded(block)?);
+                    *block = BlockData::New { data, compression: new, level: new_level };
+                }
             }
         }
+        self.blocks = blocks;
         Ok(())
+    }
+
+    /// Returns the data of a block of another file, if it agrees with its checksum.
+    fn decoded(&self, block: &BlockData) -> Result<Vec<u8>> {
+        let mut part = Self::new();
+        part.blocks.push(block.clone());
+        let options = self.origin.as_ref().map(|origin| origin.options.clone()).unwrap_or_default();
+        let file = Asdf::from_storage(part.to_bytes()?, &options)?;
+        file.check_block(0)?;
+        Ok(file.block(0)?.data()?.into_owned())
     }
 }

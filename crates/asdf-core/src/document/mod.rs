@@ -54,6 +54,8 @@ pub struct Document {
     pub(crate) given: Option<Given>,
     /// Whether the last block is written as one that extends to the end of the file.
     pub(crate) streamed: bool,
+    /// Whether arrays may refer to blocks by numbers that count from the last one, because the tree was read.
+    pub(crate) counts_back: bool,
     options: WriteOptions,
 }
 
@@ -114,6 +116,7 @@ impl Document {
             text: None,
             given: None,
             streamed: false,
+            counts_back: false,
             options,
         }
     }
@@ -177,8 +180,9 @@ impl Document {
     /// ```
     pub fn from_file(mut file: Asdf) -> Self {
         let read = Read::of(&file).ok().flatten();
-        // The tree helps to find out whether a block is missing. What is found is reported when blocks are used.
+        // The tree helps to find out whether blocks are missing. What is found is reported when blocks are used.
         let _ = file.check_first();
+        let _ = file.check_last();
         Self {
             read,
             text: file.tree.read_text().cloned(),
@@ -187,6 +191,7 @@ impl Document {
             tree: std::mem::take(&mut file.tree),
             blocks: (0..file.block_count()).map(BlockData::Stored).collect(),
             streamed: file.located.is_streamed(),
+            counts_back: true,
             origin: Some(file),
             options: WriteOptions::default(),
         }

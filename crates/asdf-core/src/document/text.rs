@@ -64,7 +64,7 @@ impl Document {
         }
         let read = tree.read_text().cloned().filter(|_| is_framed);
         self.given = Some(Given { read, text, base: 0 });
-        self.tree = tree;
+        (self.tree, self.counts_back) = (tree, true);
         Ok(())
     }
 

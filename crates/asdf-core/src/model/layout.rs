@@ -449,7 +449,7 @@ fn is_last(storage: &dyn ReadAt, offset: u64, header: &BlockHeader, room: u64) -
     Ok(first_non_zero(storage, end)?.is_none())
 }
 
-fn first_non_zero(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
+pub(super) fn first_non_zero(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
     let mut at = from;
     while at < storage.size() {
         let piece = storage.read_at(at, clamped(bound::left(storage.size(), at), PIECE))?;

@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 
 use sciformats_core::{Limits, ReadAt, Result, bound};
 
-use super::layout::{BlockEntry, IndexState, Layout, Start, block};
+use super::layout::{BlockEntry, IndexState, Layout, Start, block, first_non_zero};
 use crate::spec::block_header::BlockHeader;
 use crate::spec::block_index::{self, BlockIndex};
 use crate::spec::header_line::Header;
@@ -125,6 +125,22 @@ impl Located {
     pub(crate) fn doubt(&self) -> Option<(u64, &BlockEntry)> {
         let room = self.start.room?;
         if self.has_index() { None } else { Some((room, self.first()?)) }
+    }
+
+    /// Returns the offset of bytes after the last block, or after the tree if there are no blocks, that are neither zeros nor the index
+    /// that agrees with the blocks, and whether they are another index.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn unexplained(&self, storage: &dyn ReadAt) -> Result<Option<(u64, bool)>> {
+        // An index that is trusted begins where the last block ends.
+        let Some(layout) = self.whole.get() else { return Ok(None) };
+        let other = match layout.index {
+            IndexState::Rejected { offset, .. } => return Ok(Some((offset, true))),
+            _ if layout.blocks.is_empty() => first_non_zero(storage, layout.content_end)?,
+            _ => layout.unexplained,
+        };
+        Ok(other.map(|offset| (offset, false)))
     }
 
     /// Returns the last block.

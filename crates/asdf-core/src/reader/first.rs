@@ -1,4 +1,4 @@
-//! Whether the first block that was found is the first block of the file.
+//! Whether the first block that was found is the first block of the file, and the last one the last.
 //!
 //! Blocks are told by their numbers, and the space before the first one may contain anything. If the header of a block is damaged,
 //! it looks like a part of this space, and each of the blocks after it would be taken for another one. Bytes in this space that are
@@ -9,6 +9,9 @@
 //! | the tree | an array is in a block whose number is too large, or is given from the start for a block that is streamed |
 //! | the block index | it begins with an offset in the space |
 //! | the space | a header with a damaged token or a damaged size leads to the block that was found |
+//!
+//! What follows the last block that was found may begin with a damaged block in the same way. If it is neither zeros nor the block index,
+//! it is examined before a file is written, which would lack this block and all blocks after it.
 
 use sciformats_core::fault::FaultKind;
 use sciformats_core::{Fault, ReadAt, Result, bound};
@@ -16,6 +19,7 @@ use sciformats_core::{Fault, ReadAt, Result, bound};
 use super::Asdf;
 use crate::model::ndarray::Source;
 use crate::spec::block_header::{BlockHeader, MAGIC};
+use crate::spec::block_index::TOKEN;
 use crate::structure::IndexState;
 
 /// The number of bytes that are read at a time.
@@ -48,11 +52,37 @@ impl Asdf {
         self.first.get_or_init(|| found).clone()
     }
 
+    /// Checks that no damaged block follows the last one that was found.
+    ///
+    /// # Errors
+    /// `Malformed` with the offset of the bytes; `Io`.
+    pub(crate) fn check_last(&self) -> Result<()> {
+        if let Some(known) = self.last.get() {
+            return known.clone();
+        }
+        let Some((start, is_index)) = self.located.unexplained(&*self.storage)? else { return Ok(()) };
+        let reason = match self.names_more().filter(|_| !is_index) {
+            Some(reason) => Some(reason),
+            None => has_more(&*self.storage, start, is_index)?
+                .then_some("is damaged, because other blocks or the block index follow"),
+        };
+        let found = match reason {
+            Some(reason) => Err(Fault::new("magic token", FaultKind::Rule(reason)).at("block header", start)),
+            None => Ok(()),
+        };
+        self.last.get_or_init(|| found).clone()
+    }
+
     /// Returns what contradicts the number of blocks, as the end of a sentence about the bytes before the first one.
     fn contradiction(&self) -> Option<&'static str> {
         if let IndexState::Rejected { reason: IndexState::OTHER_FIRST, .. } = self.layout().index {
             return Some("is damaged, because the block index begins with another block");
         }
+        self.names_more()
+    }
+
+    /// Returns the same if the tree names more blocks than there are.
+    fn names_more(&self) -> Option<&'static str> {
         let blocks = i128::try_from(self.located.count()).unwrap_or(i128::MAX); // a bound
         let streamed = if self.located.is_streamed() { 1 } else { 0 };
         let nodes = self.tree.visible().into_iter().filter(|&node| self.is_array(node));
@@ -66,6 +96,27 @@ impl Asdf {
         };
         sources.any(lacks).then_some("is damaged, because the tree names more blocks than there are")
     }
+}
+
+/// Returns whether there is a block or a block index anywhere from `start` on, or a header of which one field may be damaged and whose
+/// block ends with the file. If another index begins at `start`, only blocks count.
+fn has_more(storage: &dyn ReadAt, start: u64, is_index: bool) -> Result<bool> {
+    let mut at = start;
+    while at < storage.size() {
+        let size = bound::addressable(bound::left(storage.size(), at)).min(PIECE);
+        let piece = storage.read_at(at, size)?;
+        let has = |token: &[u8]| piece.windows(token.len()).any(|window| window == token);
+        if has(&MAGIC) || !is_index && has(TOKEN) {
+            return Ok(true);
+        }
+        // A token may be at the border between two pieces.
+        let done = bound::left(size, TOKEN.len() - 1);
+        if done == 0 {
+            break;
+        }
+        at = bound::sum(at, done as u64);
+    }
+    Ok(!is_index && damaged_header(storage, start, storage.size())?.is_some())
 }
 
 /// Returns the offset of a damaged header between `start` and a block at `first`: its sizes lead there, and what is not damaged is as

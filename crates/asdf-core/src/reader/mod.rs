@@ -57,6 +57,8 @@ pub struct Asdf {
     checked: Mutex<HashMap<usize, Result<Checksum>>>,
     /// Whether a damaged block precedes the first one that was found, once this was in doubt.
     first: OnceLock<Result<()>>,
+    /// Whether a damaged block follows the last one that was found, once this was in doubt.
+    last: OnceLock<Result<()>>,
 }
 
 impl fmt::Debug for Asdf {
@@ -205,6 +207,7 @@ impl Asdf {
             described: Mutex::default(),
             checked: Mutex::default(),
             first: OnceLock::new(),
+            last: OnceLock::new(),
         })
     }
 

@@ -89,6 +89,9 @@ fn first_block(document: &Document, end: u64, bytes: u64) -> Result<u64> {
 
 /// Writes a whole file.
 pub(crate) fn whole(document: &Document, out: &mut dyn WriteAt) -> Result<()> {
+    if let Some(origin) = &document.origin {
+        origin.check_last()?;
+    }
     let bytes = document.bytes_of_blocks()?;
     let head = write_head(document, out)?;
     check_padding(document, head, bytes)?;

@@ -7,6 +7,7 @@ use super::{Array, unfit};
 use crate::array_params::CHUNK_BYTES;
 use crate::model::grid::{Grid, Touched, runs};
 use crate::spec::b2nd::B2nd;
+use crate::spec::chunk_header::Special;
 
 impl Array {
     /// Overwrites the elements of a selection. The chunks that contain them are compressed again.
@@ -57,10 +58,22 @@ impl Array {
     /// # Errors
     /// `Usage` if the number of dimensions differs; those of reading and compressing.
     pub fn resize(&mut self, shape: &[u64]) -> Result<()> {
-        if shape.len() != self.shape().len() {
-            let problem = format!("has {} dimensions, but the array has {}", shape.len(), self.shape().len());
-            return Err(Error::usage("shape", problem));
+        self.check_rank(shape)?;
+        self.clear_padding(shape)?;
+        self.reshape(shape)
+    }
+
+    fn check_rank(&self, shape: &[u64]) -> Result<()> {
+        if shape.len() == self.shape().len() {
+            return Ok(());
         }
+        let problem = format!("has {} dimensions, but the array has {}", shape.len(), self.shape().len());
+        Err(Error::usage("shape", problem))
+    }
+
+    /// Does the same as [`resize`](Self::resize), but new elements in chunks that were there before can be anything.
+    fn reshape(&mut self, shape: &[u64]) -> Result<()> {
+        self.check_rank(shape)?;
         let b2nd = B2nd { shape: shape.into(), ..self.b2nd.clone() };
         let grid = Grid::new(&b2nd).ok_or_else(unfit)?;
         self.clear_beyond(shape)?;
@@ -117,7 +130,8 @@ impl Array {
         if let Some(length) = shape.get_mut(axis) {
             *length = before.checked_add(rows).ok_or_else(unfit)?;
         }
-        self.resize(&shape)?;
+        // All new elements are written.
+        self.reshape(&shape)?;
         let mut ranges: Vec<Range> = shape.iter().map(|&n| Range::all(n)).collect();
         if let Some(range) = ranges.get_mut(axis) {
             *range = Range::new(before, rows);
@@ -161,6 +175,47 @@ impl Array {
             }
         }
         Ok(())
+    }
+
+    /// Overwrites what chunks contain beyond the array with zeros, where the array will be longer. Other programs may leave anything
+    /// there: a chunk that repeats a value repeats it there, too.
+    fn clear_padding(&mut self, shape: &[u64]) -> Result<()> {
+        let whole = self.shape().to_vec();
+        if elements(&whole) == Some(0) {
+            return Ok(());
+        }
+        for (axis, (&new, &old)) in shape.iter().zip(&whole).enumerate() {
+            let side = present(self.grid.chunk.get(axis), "side of a chunk")?;
+            if new <= old || old.is_multiple_of(*side) {
+                continue;
+            }
+            let last = whole.iter().enumerate();
+            let last = last.map(|(i, &n)| if i == axis { Range::new(old - 1, 1) } else { Range::all(n) });
+            for position in self.grid.touched_chunks(&Slab::new(&whole, last.collect::<Vec<_>>())?)? {
+                self.clear_padding_of(&position)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does the same in the chunk at this position.
+    fn clear_padding_of(&mut self, position: &[u64]) -> Result<()> {
+        let number = self.grid.chunk_number(position)?;
+        let chunk = self.schunk.chunk(number)?;
+        if let Some(Special::Zeros | Special::Uninit) = chunk.special() {
+            return Ok(());
+        }
+        let old = chunk.decode()?;
+        let inside = position.iter().zip(&self.grid.chunk).zip(&self.grid.shape).map(|((&at, &side), &n)| {
+            let start = mul(at, side)?;
+            Ok(Range::new(start, sub(n, start)?.min(side)))
+        });
+        let inside = Slab::new(&self.grid.shape, inside.collect::<Result<Vec<_>>>()?)?;
+        let touched = self.grid.touched_blocks(&inside, position)?;
+        let mut new = vec![0; old.len()];
+        let bytes = self.read_slab_bytes(&inside)?;
+        fill((&self.grid, self.element_size()), &touched, (&bytes, &inside.shape()), &mut new)?;
+        if new == old { Ok(()) } else { self.schunk.update(number, &new) }
     }
 }
 

@@ -125,8 +125,9 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     pub fn on(mut writer: Writer<S>) -> Result<Self> {
         check_schema(writer.header())?;
         writer.flush()?;
-        let initial = if writer.frames() > 0 { Some(first_frame(writer.storage())?) } else { None };
-        Ok(Self { writer, initial })
+        let mut trajectory = Self { writer, initial: None };
+        trajectory.begin()?;
+        Ok(trajectory)
     }
 
     /// Returns the number of frames.
@@ -158,17 +159,28 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage), and nothing is appended, if a list has the wrong length, a typeid is not that of a
     /// type, a group contains a particle that does not exist, the log contains a quantity that frame 0 lacks, or values have
-    /// double precision in a version before 2.0; `Io`.
+    /// double precision in a version before 2.0; `Io`. If [`len`](Self::len) has grown nevertheless, the frame is complete, and
+    /// the next commit contains it.
     pub fn append(&mut self, frame: &Frame) -> Result<()> {
         let doubles = self.writer.header().schema_version >= Version::new(2, 0);
         frame.validate(doubles)?;
+        self.begin()?;
         let mut sink = Sink { writer: &mut self.writer, initial: self.initial.as_ref(), stored: 0 };
         if let Err(error) = frame.store(&mut sink) {
             self.writer.discard_frame();
             return Err(error);
         }
         self.writer.end_frame()?;
-        if self.initial.is_none() {
+        self.begin()
+    }
+
+    /// Commits frame 0 if it is complete, and reads what the other frames inherit from it. If this fails, it is done again before
+    /// another frame is written.
+    fn begin(&mut self) -> Result<()> {
+        if self.writer.frames() == 0 {
+            // All frames may have been removed.
+            self.initial = None;
+        } else if self.initial.is_none() {
             self.writer.flush()?;
             self.initial = Some(first_frame(self.writer.storage())?);
         }

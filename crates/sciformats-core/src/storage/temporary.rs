@@ -173,16 +173,19 @@ pub(super) fn rename_new(path: &Path, target: &Path) -> Result<()> {
 #[derive(Debug)]
 pub(super) struct Temporary {
     pub(super) storage: FileStorage,
-    /// The name of the file, if it has one.
-    path: Option<PathBuf>,
+    name: Name,
 }
+
+/// The name of a temporary file, if it has one. The file is removed with it.
+#[derive(Debug)]
+struct Name(Option<PathBuf>);
 
 impl Temporary {
     /// Creates a temporary file for `target`.
     pub(super) fn beside(target: &Path) -> Result<Self> {
         clean(target);
         if let Some(file) = unnamed::create(target) {
-            return Ok(Self { storage: FileStorage::made(file, target), path: None });
+            return Ok(Self { storage: FileStorage::made(file, target), name: Name(None) });
         }
         Self::named(target)
     }
@@ -191,31 +194,31 @@ impl Temporary {
     pub(super) fn named(target: &Path) -> Result<Self> {
         let (file, path) = first_free(target, locked)?;
         remember(&path);
-        Ok(Self { storage: FileStorage::made(file, target), path: Some(path) })
+        Ok(Self { storage: FileStorage::made(file, target), name: Name(Some(path)) })
     }
 
     /// Puts the file at `target`, where it replaces an existing file, and returns it. It is locked as long as it is open.
     pub(super) fn finish(mut self, target: &Path) -> Result<FileStorage> {
         let file = self.storage.file();
         let renamed = |e| Error::io("rename into", e).in_file(target, None);
-        if self.path.is_none() {
+        if self.name.0.is_none() {
             // Nobody else knows the file, so this succeeds wherever there are locks.
             let _ = file.try_lock();
             if unnamed::link(file, target).is_err() {
                 // If there is a file already, only a rename can replace it.
                 let link = |path: &Path| unnamed::link(file, path).map(Some);
-                self.path = Some(first_free(target, link)?.1);
+                self.name.0 = Some(first_free(target, link)?.1);
             }
         }
-        if let Some(path) = &self.path {
+        if let Some(path) = &self.name.0 {
             fs::rename(path, target).map_err(renamed)?;
         }
-        self.put(target)
+        Ok(self.put(target))
     }
 
     /// As [`finish`](Self::finish), but fails if there is something at `target`.
     pub(super) fn finish_new(self, target: &Path) -> Result<FileStorage> {
-        match &self.path {
+        match &self.name.0 {
             None => {
                 let file = self.storage.file();
                 let _ = file.try_lock(); // as above
@@ -223,25 +226,23 @@ impl Temporary {
             }
             Some(path) => rename_new(path, target)?,
         }
-        self.put(target)
+        Ok(self.put(target))
     }
 
-    /// The file, which is at `target` now.
-    fn put(mut self, target: &Path) -> Result<FileStorage> {
-        if let Some(path) = self.path.take() {
+    /// The file, which is at `target` now. This cannot fail, because everybody sees the file there already.
+    fn put(self, target: &Path) -> FileStorage {
+        let Self { storage, mut name } = self;
+        if let Some(path) = name.0.take() {
             forgotten(&path);
         }
-        let Ok(file) = self.storage.file().try_clone() else {
-            return FileStorage::edit(target);
-        };
-        let len = super::ReadAt::size(&self.storage);
-        Ok(FileStorage::made(file, target).at(target, len))
+        let len = super::ReadAt::size(&storage);
+        storage.at(target, len)
     }
 }
 
-impl Drop for Temporary {
+impl Drop for Name {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
+        if let Some(path) = &self.0 {
             // If it cannot be removed now, the next process that writes the same file removes it.
             let _ = fs::remove_file(path);
             forgotten(path);

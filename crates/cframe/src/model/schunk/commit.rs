@@ -1,6 +1,7 @@
 //! Writing a super-chunk completely, or writing its changes to its place.
 
 use std::collections::HashSet;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -382,6 +383,7 @@ fn apply_folder(folder: &Path, steps: &[FolderStep], mut hold: Option<Hold>) -> 
                 .map_err(|e| io("remove a chunk from", e)),
         };
         if let Err(error) = done {
+            is_new |= matches!(step, FolderStep::Index(bytes, _) if may_be_in_place(folder, bytes));
             if !is_new {
                 // Nothing refers to files that cannot be removed.
                 created.iter().for_each(|path| drop(std::fs::remove_file(path)));
@@ -390,6 +392,15 @@ fn apply_folder(folder: &Path, steps: &[FolderStep], mut hold: Option<Hold>) -> 
         }
     }
     Ok(hold)
+}
+
+/// Returns whether the index of a folder may be this one after it could not be put there without an error. It is in its place if the
+/// device only failed to make its name durable.
+pub(super) fn may_be_in_place(folder: &Path, index: &[u8]) -> bool {
+    match std::fs::read(folder.join(SPARSE_INDEX)) {
+        Ok(there) => there == index,
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    }
 }
 
 pub(super) fn folder_error(action: &'static str, error: std::io::Error, folder: &Path) -> Error {

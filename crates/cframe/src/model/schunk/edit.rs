@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sciformats_core::arith::{add, fit, increase, present, sub};
 use sciformats_core::{Error, Result, bound};
 
+use super::metalayers::block_bytes;
 use super::{SChunk, described};
 use crate::model::chunk::{Chunk, read_header};
 use crate::model::compress::{compress, compress_blocks, special};
@@ -15,7 +16,8 @@ use crate::spec::chunk_header::Special;
 use crate::spec::frame_header::{FrameHeader, Varying};
 
 impl SChunk {
-    /// Changes how new chunks are compressed. The type size stays.
+    /// Changes how new chunks are compressed. The type size stays, and so does the size of the blocks of an array, because other
+    /// readers find its elements by it.
     ///
     /// ```
     /// use cframe::{Codec, Params, SChunk};
@@ -28,7 +30,8 @@ impl SChunk {
     /// # Ok::<(), cframe::Error>(())
     /// ```
     pub fn set_params(&mut self, params: Params) {
-        self.params = Params { typesize: self.params.typesize, ..params };
+        let blocksize = block_bytes(&self.header).unwrap_or(params.blocksize);
+        self.params = Params { typesize: self.params.typesize, blocksize, ..params };
         self.header = described(&self.header, &self.params);
         self.changed = true;
     }

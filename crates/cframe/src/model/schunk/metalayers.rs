@@ -7,6 +7,7 @@ use crate::model::chunk::PLAIN;
 use crate::model::compress::compress;
 use crate::model::frame::{decode_layer, shape_of};
 use crate::model::params::Params;
+use crate::spec::frame_header::FrameHeader;
 use crate::spec::metalayers::{Layer, MAX_MAP, MAX_NAME, map_size};
 use crate::spec::value::Value;
 
@@ -270,4 +271,13 @@ fn set_layer(layers: &mut Vec<Layer>, name: &str, content: Vec<u8>, most: usize)
     }
     layers.push(Layer { name: name.to_owned(), content });
     Ok(())
+}
+
+/// Returns the size of the blocks of an array in bytes, which its metalayer determines; `None` if the frame does not contain an array.
+pub(super) fn block_bytes(header: &FrameHeader) -> Option<u32> {
+    let b2nd = shape_of(&header.layers).ok()??;
+    b2nd.blocks
+        .iter()
+        .try_fold(header.typesize, |bytes, &side| bytes.checked_mul(side))
+        .filter(|&bytes| bytes > 0)
 }

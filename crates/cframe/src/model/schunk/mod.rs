@@ -293,11 +293,13 @@ impl SChunk {
     }
 
     fn over(frame: Frame, home: Home) -> Self {
+        let params = params_of(frame.header());
+        let blocksize = metalayers::block_bytes(frame.header()).unwrap_or(params.blocksize);
         Self {
             entries: None,
             header: frame.header().clone(),
             trailer: frame.trailer().clone(),
-            params: params_of(frame.header()),
+            params: Params { blocksize, ..params },
             context: frame.context().clone(),
             home,
             replaces: true,

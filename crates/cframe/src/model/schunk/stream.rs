@@ -6,7 +6,7 @@ use sciformats_core::arith::{add, increase, present, sub};
 use sciformats_core::storage::{Durability, FileStorage, Replacement};
 use sciformats_core::{Result, WriteAt, bound};
 
-use super::commit::{chunk_files, folder_error, put, sync_names};
+use super::commit::{chunk_files, folder_error, may_be_in_place, put, sync_names};
 use super::home::{Hold, Home};
 use crate::model::frame::{SPARSE_INDEX, chunk_file};
 use crate::model::layout;
@@ -255,9 +255,12 @@ impl Folder {
         }
         let mut file = Replacement::of_held(self.path.join(SPARSE_INDEX))?;
         file.write_at(0, index)?;
-        let hold = put(file, if self.replaces { Durability::Power } else { Durability::Process }, hold)?;
-        self.created.files.clear();
-        self.created.folder = None;
+        let put = put(file, if self.replaces { Durability::Power } else { Durability::Process }, hold);
+        if put.is_ok() || may_be_in_place(&self.path, index) {
+            self.created.files.clear();
+            self.created.folder = None;
+        }
+        let hold = put?;
         for number in &self.old {
             let removed = std::fs::remove_file(self.path.join(chunk_file(*number)));
             removed.map_err(|e| folder_error("remove a chunk from", e, &self.path))?;

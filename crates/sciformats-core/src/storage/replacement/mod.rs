@@ -143,7 +143,7 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// `Io`; the target is then unchanged.
+    /// `Io`; the target is then unchanged, unless the device only failed to make the name of the new file durable.
     pub fn finish(self, durability: Durability) -> Result<()> {
         self.finish_open(durability).map(drop)
     }
@@ -169,6 +169,7 @@ impl Replacement {
     /// Those of [`finish`](Self::finish).
     pub fn finish_open(mut self, durability: Durability) -> Result<FileStorage> {
         let mut file = self.file.take().ok_or_else(finished)?;
+        let folder = Folder::to_sync(&self.target, durability)?;
         if self.existing == Existing::Replaced || durability == Durability::Power {
             file.storage.sync()?;
         }
@@ -176,9 +177,7 @@ impl Replacement {
             Existing::Refused => file.finish_new(&self.target)?,
             Existing::Replaced => file.finish(&self.target)?,
         };
-        if durability == Durability::Power {
-            sync_folder_of(&self.target)?;
-        }
+        folder.map_or(Ok(()), |folder| folder.sync())?;
         Ok(storage)
     }
 }
@@ -392,7 +391,7 @@ impl Scratch {
     ///
     /// # Errors
     ///
-    /// `Io`; the target is then unchanged.
+    /// `Io`; the target is then unchanged, unless the device only failed to make the name of the new file durable.
     pub fn finish(mut self, durability: Durability) -> Result<()> {
         self.settled();
         let is_new = self.existing.is_none();
@@ -408,6 +407,7 @@ impl Scratch {
             return exchange(&self.path, &self.target).map_err(moved);
         }
         let mut file = FileStorage::edit(&self.path)?;
+        let folder = Folder::to_sync(&self.target, durability)?;
         if !is_new || durability == Durability::Power {
             file.sync()?;
         }
@@ -419,7 +419,7 @@ impl Scratch {
         } else {
             fs::rename(&self.path, &self.target).map_err(moved)?;
         }
-        if durability == Durability::Power { sync_folder_of(&self.target) } else { Ok(()) }
+        folder.map_or(Ok(()), |folder| folder.sync())
     }
 }
 
@@ -462,17 +462,41 @@ fn exchange(new: &Path, target: &Path) -> io::Result<()> {
     }
 }
 
+/// The folder of a file that gets its name there. It is opened before, so that only the device can fail afterwards.
 #[cfg(unix)]
-fn sync_folder_of(path: &Path) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(|e| Error::io("sync", e).in_file(folder, None))
+struct Folder(PathBuf, fs::File);
+
+#[cfg(unix)]
+impl Folder {
+    /// Returns the folder of `target` if the durability requires that it is synced.
+    fn to_sync(target: &Path, durability: Durability) -> Result<Option<Self>> {
+        if durability == Durability::Process {
+            return Ok(None);
+        }
+        let folder =
+            target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let open = fs::File::open(folder).map_err(|e| Error::io("open", e).in_file(folder, None))?;
+        Ok(Some(Self(folder.into(), open)))
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.1.sync_all().map_err(|e| Error::io("sync", e).in_file(&self.0, None))
+    }
 }
 
+/// Syncing a file makes its name durable too.
 #[cfg(not(unix))]
-fn sync_folder_of(_: &Path) -> Result<()> {
-    Ok(()) // Syncing a file makes its name durable too.
+struct Folder;
+
+#[cfg(not(unix))]
+impl Folder {
+    fn to_sync(_: &Path, _: Durability) -> Result<Option<Self>> {
+        Ok(None)
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl WriteAt for Replacement {
