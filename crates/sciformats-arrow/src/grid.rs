@@ -98,10 +98,6 @@ fn of_group(data: &Dataset, path: &str, variables: &[Variable]) -> Result<Table>
 
 /// Checks that a frame has the columns that it lists, and that none is left out that can be read nowhere else.
 fn complete(data: &Dataset, path: &str, table: &Table) -> Result<()> {
-    let alone = |name: &str| data.node(&format!("{path}/{name}")).is_ok();
-    if let Some((name, why)) = table.omitted.iter().find(|(name, _)| !alone(name)) {
-        return Err(Error::unsupported(format!("the table {path} without its column `{name}` ({why})")));
-    }
     for name in data.node(path)?.texts("column-order")?.unwrap_or_default() {
         if !table.all_columns().any(|column| column.name == name) {
             let kind = FaultKind::Mismatch { expected: 1, found: 0 };
@@ -109,7 +105,13 @@ fn complete(data: &Dataset, path: &str, table: &Table) -> Result<()> {
             return Err(fault.at("frame", 0).within(None, Some(&format!("{path}/{name}"))));
         }
     }
-    Ok(())
+    let alone = |name: &str| data.node(&format!("{path}/{name}")).is_ok();
+    match table.omitted.iter().find(|(name, _)| !alone(name)) {
+        Some((name, why)) => {
+            Err(Error::unsupported(format!("the table {path} without its column `{name}` ({why})")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Returns whether a variable is a table with a row for each element: one of its dimensions is an object of its own.

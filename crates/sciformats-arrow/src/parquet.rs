@@ -182,9 +182,13 @@ fn of_moments(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
 fn leaves(kind: &DataType) -> usize {
     match kind {
         DataType::Struct(fields) => fields.iter().map(|field| leaves(field.data_type())).sum(),
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
-            leaves(item.data_type())
-        }
+        // A map is a list of records with a key and a value.
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::Map(item, _) => leaves(item.data_type()),
         _ => 1,
     }
 }

@@ -9,8 +9,9 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use sciformats_conventions::sciformats::{Error, Result};
 
-/// A condition on one column: `depth > 5`. A missing value satisfies no comparison. Beside numbers of 16 or 32 bits, a
-/// value means the nearest of these: `x = 0.1` holds for what is 0.1 in a column of binary32.
+/// A condition on one column: `depth > 5`. A missing value satisfies no comparison; what is not a number (NaN) satisfies only
+/// that it differs, as in NumPy. Beside numbers of 16 or 32 bits, a value means the nearest of these: `x = 0.1` holds for
+/// what is 0.1 in a column of binary32.
 ///
 /// Categories are equal if their texts are. Which is smaller, their own order says, as in pandas: if they have none, or if the
 /// value is not one of them, the comparison is refused.

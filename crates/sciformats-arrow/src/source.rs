@@ -211,6 +211,27 @@ impl Files {
     }
 }
 
+impl Files {
+    /// Reads rows by their numbers. These count before conditions are checked, so files are read without conditions.
+    fn numbered(&self, names: Vec<String>, options: &Options) -> Result<Reader> {
+        let mut columns = names.clone();
+        columns.extend(options.filter.iter().map(|test| test.column.clone()));
+        columns.sort_unstable();
+        columns.dedup();
+        let limit = options.rows.as_ref().map(|rows| rows.end);
+        let whole = Options {
+            columns: Some(columns),
+            filter: Vec::new(),
+            sorted: None,
+            rows: None,
+            limit,
+            ..options.clone()
+        };
+        let part = Options { columns: Some(names), ..options.clone() };
+        Ok(Box::new(Part::new(self.scan(&whole)?, "table of many files", &part)?))
+    }
+}
+
 impl Scan for Files {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
@@ -231,9 +252,12 @@ impl Scan for Files {
             }
         });
         let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?));
+        if options.rows.is_some() {
+            return self.numbered(names, options);
+        }
         let (own, inner): (Vec<_>, Vec<_>) =
             options.filter.iter().cloned().partition(|test| test.column == self.column);
-        let mut part = Options { filter: inner, rows: None, ..options.clone() };
+        let mut part = Options { filter: inner, ..options.clone() };
         part.columns = Some(names.iter().filter(|name| **name != self.column).cloned().collect());
         let (files, path, open) = (self.files.clone(), self.path.clone(), Arc::clone(&self.open));
         let (out, column) = (Arc::clone(&schema), self.column.clone());
@@ -279,7 +303,7 @@ impl Scan for Files {
             }))
         });
         let reader = RecordBatchIterator::new(batches, schema);
-        // Only the limit and the rows are left to apply.
+        // Only the limit is left to apply.
         let rest = Options { columns: None, filter: Vec::new(), ..options.clone() };
         Ok(Box::new(Part::new(reader, "table of many files", &rest)?))
     }

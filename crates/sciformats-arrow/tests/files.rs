@@ -631,3 +631,57 @@ fn damage_is_not_a_lack_of_support() {
         assert!(matches!(read, Err(Error::Malformed { .. })), "{name}: {read:?}");
     }
 }
+
+#[test]
+fn rows_of_many_files_are_counted_before_conditions() {
+    use sciformats_arrow::{Files, Scan};
+    let folder = Folder::new("counted");
+    let mut files = Vec::new();
+    for first in [0, 4] {
+        let path = folder.path().join(format!("{first}.h5"));
+        let mut file = Writer::create(&path).unwrap();
+        let values: Vec<i32> = (first..first + 4).collect();
+        file.dataset("run/x").write(&values).unwrap();
+        file.dataset("run/y").write(&values).unwrap();
+        file.finish().unwrap();
+        files.push(path);
+    }
+    let table = Files::new(files, Some("/run"), "file", &opener()).unwrap();
+    let odd = Predicate::new("y", Comparison::Greater, Scalar::from(1));
+    let rows = |options: Options| -> Vec<i32> {
+        let batches = table.scan(&options.with_columns(["x"])).unwrap();
+        batches
+            .flat_map(|batch| batch.unwrap().column(0).as_primitive::<Int32Type>().values().to_vec())
+            .collect()
+    };
+    let part = || Options::default().with_rows(1..6);
+    assert_eq!(rows(part()), [1, 2, 3, 4, 5]);
+    assert_eq!(rows(part().with_filter(odd.clone())), [2, 3, 4, 5]);
+    assert_eq!(rows(part().with_filter(odd.clone()).with_limit(1)), [2]);
+    assert_eq!(rows(Options::default().with_rows(5..8).with_limit(2)), [5, 6]);
+    assert_eq!(rows(Options::default().with_filter(odd).with_limit(3)), [2, 3, 4]);
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn maps_come_back_from_parquet() {
+    use sciformats_arrow::arrow_array::builder::{Int32Builder, MapBuilder, StringBuilder};
+    use sciformats_arrow::arrow_array::{ArrayRef, Int32Array, RecordBatchIterator};
+    use sciformats_arrow::{ParquetOptions, write_parquet};
+    let folder = Folder::new("maps");
+    let mut maps = MapBuilder::new(None, StringBuilder::new(), Int32Builder::new());
+    maps.keys().append_value("a");
+    maps.values().append_value(1);
+    maps.append(true).unwrap();
+    maps.append(false).unwrap();
+    let columns = [
+        ("tags", Arc::new(maps.finish()) as ArrayRef),
+        ("n", Arc::new(Int32Array::from(vec![7, 8])) as ArrayRef),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let reader = RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
+    let path = folder.path().join("t.parquet");
+    write_parquet(reader, std::fs::File::create(&path).unwrap(), &ParquetOptions::default()).unwrap();
+    let found = open_file(&path, None, &opener()).unwrap().scan(&Options::default()).unwrap().next();
+    assert_eq!(found.unwrap().unwrap().columns(), batch.columns());
+}

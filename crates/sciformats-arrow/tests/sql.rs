@@ -218,6 +218,48 @@ fn numbers_of_every_width() {
     }
     assert_eq!(rows("SELECT n FROM nested WHERE short = 16777217"), ["3"]);
     assert_eq!(rows("SELECT n FROM nested WHERE short > 1e300").len(), 0);
+    // The same wherever two values are compared.
+    for condition in [
+        "short IS NOT DISTINCT FROM 0.1",
+        "0.1 IS NOT DISTINCT FROM short",
+        "NOT (short IS DISTINCT FROM 0.1)",
+        "nullif(short, 0.1) IS NULL",
+        "nullif(short, 0.2) = 0.1",
+        "0.1 IN (0.5, short)",
+        "NOT 0.1 NOT IN (short)",
+        "CASE short WHEN 0.1 THEN TRUE END",
+        "-short = -0.1",
+        "abs(short) = 0.1",
+    ] {
+        assert_eq!(rows(&format!("SELECT n FROM nested WHERE {condition}")), ["1"], "{condition}");
+    }
+}
+
+#[test]
+fn groups_keep_numbers_with_few_digits() {
+    let found =
+        rows("SELECT short, count(*), max(short), first(short) FROM nested GROUP BY short ORDER BY 1");
+    assert_eq!(found[..2], ["0.1 1 0.1 0.1", "0.2 1 0.2 0.2"]);
+    for inner in ["SELECT short AS s FROM nested GROUP BY short", "SELECT min(short) AS s FROM nested"] {
+        assert_eq!(rows(&format!("SELECT count(*) FROM ({inner}) AS g WHERE s = 0.1")), ["1"], "{inner}");
+    }
+    assert_eq!(rows("SELECT n FROM nested GROUP BY n HAVING min(-short) = -0.1"), ["1"]);
+    assert_eq!(rows("SELECT max(\"in\".x) FROM nested WHERE n < 3"), ["0.2"]);
+}
+
+#[test]
+fn functions_mean_what_they_mean_in_other_engines() {
+    assert_eq!(rows("SELECT log(100), log10(1000), round(ln(10), 6)"), ["2.0 3.0 2.302585"]);
+    // Only ESCAPE makes a letter of a backslash something else.
+    assert_eq!(
+        rows("SELECT 'a\\b' LIKE 'a\\b', 'a\\b' LIKE '%\\_', 'a%' LIKE 'a!%' ESCAPE '!'"),
+        ["true true true"]
+    );
+    // Each row has its own unit.
+    let found =
+        rows("SELECT date_trunc(CASE WHEN id = 4 THEN 'day' ELSE 'hour' END, at) FROM t WHERE id > 3");
+    assert_eq!(found, ["\"1970-01-02T00:00:00\"", "\"1970-01-02T01:00:00\""]);
+    assert_eq!(rows("SELECT date_trunc(NULL, at), date_trunc('Year', at) FROM t WHERE id = 5").len(), 1);
 }
 
 #[test]
@@ -254,6 +296,10 @@ fn what_is_wrong_is_named() {
         ("SELECT id FROM t UNION SELECT name FROM names", "UNION"),
         ("SELECT name.x FROM names", "name"),
         ("SELECT name FROM names ORDER BY 3", "3"),
+        ("SELECT name LIKE 'a' ESCAPE '!!' FROM names", "ESCAPE"),
+        ("SELECT CAST(170141183460469231731687303715884105727 AS TIMESTAMP)", "64 bits"),
+        ("SELECT round(170141183460469231731687303715884105727, -20)", "64 bits"),
+        ("SELECT date_trunc('week', at) FROM t WHERE id = 1", "week"),
     ] {
         let error = refused(text);
         assert!(matches!(error, Error::Usage { .. }) && error.to_string().contains(word), "{text}: {error}");
@@ -265,6 +311,11 @@ fn what_is_wrong_is_named() {
         ("SELECT names.* REPLACE (1 AS name) FROM names", "REPLACE"),
         ("SELECT pair FROM nested ORDER BY pair", "FixedSizeList"),
         ("SELECT name FROM names WHERE kind IN (SELECT kind FROM names)", "SQL"),
+        ("SELECT count(DISTINCT *) FROM names", "DISTINCT"),
+        ("SELECT upper(DISTINCT name) FROM names", "upper"),
+        ("SELECT upper(name) FILTER (WHERE kind = 'a') FROM names", "upper"),
+        ("SELECT median(n) WITHIN GROUP (ORDER BY n) FROM nested", "WITHIN"),
+        ("SELECT first(n) RESPECT NULLS FROM nested", "RESPECT"),
     ] {
         let error = refused(text);
         assert!(
@@ -381,6 +432,7 @@ fn categories_with_an_order_are_not_compared_as_texts() {
         "SELECT o.stage FROM (SELECT stage FROM ranked) AS o ORDER BY 1",
         "SELECT max(stage) FROM ranked",
         "SELECT least(stage, 'a') FROM ranked",
+        "SELECT count(*) FROM ranked HAVING first(stage) < 'm'",
     ] {
         let error = query(text, &memory, &SqlOptions::default()).err().map(|error| error.to_string());
         let error = error.unwrap_or_default();

@@ -276,3 +276,154 @@ fn names_that_change_are_losses() {
     assert_eq!((node.integers("b").unwrap(), node.integers("b_2").unwrap()), (Some(vec![2]), Some(vec![1])));
     assert_eq!(copied.variable("/y").unwrap().dimensions[0].name.as_deref(), Some("x"));
 }
+
+/// A frame of another size than frame 0 has the defaults of the schema, and not the values of other particles.
+#[test]
+#[cfg(feature = "gsd")]
+fn frames_of_another_size_inherit_nothing() {
+    use sciformats_conventions::sciformats::gsd_rs::hoomd::{Frame, TrajectoryWriter};
+    use sciformats_conventions::write::NetCdfCopy;
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.gsd");
+    let mut writer = TrajectoryWriter::create(&path, "a test").unwrap();
+    for (step, n) in [2u32, 3, 2].into_iter().enumerate() {
+        let mut frame = Frame::new(n);
+        frame.particles.types = vec!["A".into(), "gr\u{f6}\u{df}e".into()];
+        frame.particles.position = (0..n * 3).map(|at| at as f32).collect();
+        if n == 2 {
+            frame.particles.charge = [0.5f32, -0.5].into();
+            frame.particles.mass = [4.0f32, 8.0].into();
+            frame.particles.orientation = [0.0f32, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0].into();
+        }
+        if step == 2 {
+            frame.particles.body = [7, 8].into();
+        }
+        writer.append(&frame).unwrap();
+    }
+    writer.finish().unwrap();
+    let data = Dataset::open(&path).unwrap();
+    let names = data.variable("/frames/0/particles/types").unwrap().read().unwrap().cells().unwrap();
+    assert_eq!(names, [Some("A".to_owned()), Some("gr\u{f6}\u{df}e".to_owned())]);
+
+    let copy = NetCdfCopy::new(&data, &|_| true).unwrap();
+    let target = dir.path().join("run.nc");
+    copy.create(&target, None).unwrap();
+    let copied = Dataset::open(&target).unwrap();
+    let shown = |name: &str| {
+        let variable = copied.variable(&format!("/particles_{name}")).unwrap();
+        let cells = variable.read().unwrap().cells().unwrap();
+        let cells: Vec<String> = cells.into_iter().map(|cell| cell.unwrap_or_else(|| "-".into())).collect();
+        cells.join(" ")
+    };
+    assert_eq!(shown("N"), "2 3 2");
+    assert_eq!(shown("charge"), "0.5 -0.5 - 0.0 0.0 0.0 0.5 -0.5 -");
+    assert_eq!(shown("mass"), "4.0 8.0 - 1.0 1.0 1.0 4.0 8.0 -");
+    assert_eq!(shown("body"), "-1.0 -1.0 - -1.0 -1.0 -1.0 7.0 8.0 -");
+    let rows = "0.0 1.0 0.0 0.0 0.0 0.0 1.0 0.0 - - - -";
+    let default = "1.0 0.0 0.0 0.0 1.0 0.0 0.0 0.0 1.0 0.0 0.0 0.0";
+    assert_eq!(shown("orientation"), format!("{rows} {default} {rows}"));
+    assert_eq!(shown("types"), "A gr\u{f6}\u{df}e");
+}
+
+/// Dates of a time zone are dates in UTC, and nanoseconds stay, or are told.
+#[test]
+fn dates_stay_as_fine_as_they_are() {
+    use sciformats_conventions::sciformats::memory::{Memory, array, texts};
+    use sciformats_conventions::sciformats::{File, Format};
+    use sciformats_conventions::write::NetCdfCopy;
+
+    let dir = tempfile::tempdir().unwrap();
+    let mut tree = Memory::new(Format::Hdf5);
+    let root = tree.root();
+    tree.attribute(root, "PYTABLES_FORMAT_VERSION", texts(&[], &["2.1"]));
+    tree.attribute(root, "Conventions", texts(&[], &["CF-1.11"]));
+    let second = 1_000_000_000_000_000_000i64;
+    for (name, zone, counts) in
+        [("zoned", "Europe/Berlin", [second, i64::MIN]), ("fine", "", [second + 1, -1])]
+    {
+        let group = tree.group(root, name);
+        tree.attribute(group, "pandas_type", texts(&[], &["series"]));
+        tree.array(group, "index", array::<i64>(&[2], &[0, 1]));
+        let values = tree.array(group, "values", array::<i64>(&[2], &counts));
+        tree.attribute(values, "value_type", texts(&[], &["datetime64[ns]"]));
+        tree.attribute(values, "tz", texts(&[], &[zone]));
+    }
+    let far = tree.array(root, "far", array::<i64>(&[1], &[1]));
+    tree.attribute(far, "units", texts(&[], &["nanoseconds since 0001-01-01"]));
+    let copy = NetCdfCopy::new(&Dataset::new(File::from(tree)), &|_| true).unwrap();
+    let lost: Vec<&str> = copy.losses().iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(lost, ["/far"], "{:?}", copy.losses());
+    let target = dir.path().join("dates.nc");
+    copy.create(&target, None).unwrap();
+    let copied = Dataset::open(&target).unwrap();
+    let shown = |name: &str| {
+        let variable = copied.variable(name).unwrap();
+        let cells = variable.read().unwrap().cells().unwrap();
+        let cells: Vec<String> = cells.into_iter().map(|cell| cell.unwrap_or_else(|| "-".into())).collect();
+        (variable.units.unwrap_or_default(), cells.join(" "))
+    };
+    let told = |unit: &str, dates: &str| (format!("{unit} since 1970-01-01"), dates.to_owned());
+    assert_eq!(shown("/zoned_values"), told("microseconds", "2001-09-09T01:46:40 -"));
+    let fine = "2001-09-09T01:46:40.000000001 1969-12-31T23:59:59.999999999";
+    assert_eq!(shown("/fine_values"), told("nanoseconds", fine));
+    assert_eq!(shown("/far"), told("microseconds", "0001-01-01T00:00:00"));
+}
+
+/// What means a missing element is no element.
+#[test]
+fn fill_values_are_no_elements() {
+    use sciformats_conventions::sciformats::memory::{Memory, array};
+    use sciformats_conventions::sciformats::{File, Format};
+    use sciformats_conventions::write::NetCdfCopy;
+
+    let dir = tempfile::tempdir().unwrap();
+    let mut tree = Memory::new(Format::Gsd);
+    let frames = tree.group(tree.root(), "frames");
+    let all: Vec<u8> = (0..=255).collect();
+    for (at, mask, full) in [("0", &[255u8, 0][..], &all[..]), ("1", &[7], &[1])] {
+        let frame = tree.group(frames, at);
+        tree.array(frame, "mask", array::<u8>(&[mask.len() as u64], mask));
+        tree.array(frame, "full", array::<u8>(&[full.len() as u64], full));
+    }
+    let copy = NetCdfCopy::new(&Dataset::new(File::from(tree)), &|_| true).unwrap();
+    let lost: Vec<&str> = copy.losses().iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(lost, ["/frames/*/full"], "{:?}", copy.losses());
+    let target = dir.path().join("masks.nc");
+    copy.create(&target, None).unwrap();
+    let mask = Dataset::open(&target).unwrap().variable("/mask").unwrap();
+    let cells = mask.read().unwrap().cells().unwrap();
+    assert_eq!(cells.iter().flatten().collect::<Vec<_>>(), ["255.0", "0.0", "7.0"]);
+}
+
+/// The attribute that says which elements are missing stays beside elements that are copied as they are.
+#[test]
+fn missing_elements_stay_missing() {
+    use sciformats_conventions::sciformats::memory::{Memory, array};
+    use sciformats_conventions::sciformats::{File, Format};
+    use sciformats_conventions::write::NetCdfCopy;
+
+    let dir = tempfile::tempdir().unwrap();
+    let mut tree = Memory::new(Format::Hdf5);
+    let root = tree.root();
+    let x = tree.array(root, "x", array(&[2], &[1i16, -999]));
+    tree.attribute(x, "_FillValue", array::<i16>(&[1], &[-999]));
+    let y = tree.array(root, "y", array(&[2], &[0.5f32, -99.9]));
+    tree.attribute(y, "_FillValue", array::<f32>(&[], &[-99.9]));
+    let z = tree.array(root, "z", array(&[2], &[1u8, 2]));
+    tree.attribute(z, "_FillValue", array::<i16>(&[1], &[-1]));
+    let data = Dataset::new(File::from(tree));
+    assert!(data.variable("/x").unwrap().is_stored());
+    let copy = NetCdfCopy::new(&data, &|_| true).unwrap();
+    let lost: Vec<&str> = copy.losses().iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(lost, ["/z@_FillValue"], "{:?}", copy.losses());
+    let target = dir.path().join("fills.nc");
+    copy.create(&target, None).unwrap();
+    let copied = Dataset::open(&target).unwrap();
+    for (name, first, kind) in [("/x", "1.0", "int16"), ("/y", "0.5", "float32")] {
+        let variable = copied.variable(name).unwrap();
+        assert_eq!(variable.read().unwrap().cells().unwrap(), [Some(first.to_owned()), None], "{name}");
+        let fill = variable.node().attribute("_FillValue").unwrap().unwrap();
+        assert_eq!(sciformats_conventions::type_name(&fill.element), kind);
+    }
+}

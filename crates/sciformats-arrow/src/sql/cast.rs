@@ -6,7 +6,7 @@ use sciformats_conventions::sciformats::{Error, Result};
 use sciformats_conventions::time::{Calendar, DateTime};
 
 use super::exact::{self, Digits};
-use super::expr::each;
+use super::expr::{each, overflow};
 use super::vector::{Vector, wrong};
 
 /// The type of a conversion.
@@ -111,7 +111,7 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
         }
         (Vector::Moment(values), To::Float) => Vector::Float(each(values, |moment| Ok(moment as f64 / 1e9))?),
         (Vector::Int(values), To::Moment) => {
-            Vector::Moment(each(values, |seconds| Ok(seconds * 1_000_000_000))?)
+            Vector::Moment(each(values, |seconds| seconds.checked_mul(1_000_000_000).ok_or_else(overflow))?)
         }
         (Vector::Moment(values), To::Time) => {
             Vector::Time(each(values, |moment| Ok(moment.rem_euclid(exact::DAY)))?)

@@ -5,7 +5,6 @@
 
 use sciformats_conventions::sciformats::{Error, Result};
 
-use super::aggregate::Kind;
 use super::compile::{Groups, Scope};
 use super::expr::Ex;
 
@@ -26,10 +25,7 @@ impl Scope {
     pub(super) fn sortable(&self, key: &Ex, groups: Option<&Groups>) -> Result<()> {
         let of = match (groups, key) {
             (None, key) => Some(key),
-            (Some(groups), Ex::Column(at)) => groups.keys.get(*at).or_else(|| {
-                let (_, of) = groups.aggregates.get(at.checked_sub(groups.keys.len())?)?;
-                of.of.as_ref().filter(|_| of.kind == Kind::First)
-            }),
+            (Some(groups), Ex::Column(at)) => groups.values_of(*at),
             (Some(_), _) => None,
         };
         of.map_or(Ok(()), |of| self.without_order(of, "ORDER BY"))

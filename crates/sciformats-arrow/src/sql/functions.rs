@@ -114,13 +114,8 @@ pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> R
         }
         Function::Part(part) => parts(next(), part)?,
         Function::Truncate => {
-            let (unit, values) = (next(), next());
-            let unit = match unit.value(0) {
-                Value::Text(unit) => unit,
-                _ if rows == 0 => Arc::from("day"),
-                _ => return Err(wrong("a unit of time", &unit)),
-            };
-            truncated(values, &unit)?
+            let (units, values) = (next().texts("a unit of time")?, next());
+            truncated(values, &units)?
         }
         Function::Epoch => match next() {
             Vector::Moment(values) | Vector::Time(values) | Vector::Span(values) => {
@@ -164,9 +159,10 @@ fn rounded(values: Vector, digits: Option<Vector>) -> Result<Vector> {
                     Err(_) => 1,
                 };
                 let half = value.signum() * (unit / 2);
-                Some((value + half) / unit * unit)
+                Some(value.checked_add(half).map(|value| value / unit * unit).ok_or_else(overflow))
             };
-            Vector::Int(values.into_iter().zip(digits).map(of).collect())
+            let rounded = values.into_iter().zip(digits).map(|row| of(row).transpose());
+            Vector::Int(rounded.collect::<Result<_>>()?)
         }
         other => {
             let of = |(value, digits): (Option<f64>, Option<i128>)| {
@@ -270,30 +266,31 @@ fn parts(values: Vector, part: Part) -> Result<Vector> {
     }))
 }
 
-fn truncated(values: Vector, unit: &str) -> Result<Vector> {
-    let fixed = match unit.to_ascii_lowercase().as_str() {
-        "second" => Some(SECOND),
-        "minute" => Some(60 * SECOND),
-        "hour" => Some(3600 * SECOND),
-        "day" => Some(86_400 * SECOND),
-        "month" | "year" => None,
-        _ => {
-            return Err(Error::usage(
-                "sql",
-                format!("truncates dates to {unit:?}; choose second, minute, hour, day, month or year"),
-            ));
-        }
-    };
-    let year = unit.eq_ignore_ascii_case("year");
-    let of = |moment: i128| match fixed {
-        Some(length) => Ok(moment.div_euclid(length) * length),
-        None => {
-            let (of, month, _) =
-                day_of(moment).ok_or_else(|| Error::usage("sql", "has a date out of range"))?;
-            let first = if year { 1 } else { month };
-            crate::dates::moment(&format!("{of:04}-{first:02}-01"))
-                .ok_or_else(|| Error::usage("sql", "has a date out of range"))
-        }
-    };
-    Ok(Vector::Moment(each(moments(values)?, of)?))
+/// Returns the beginnings of units of time, of which each row has its own.
+fn truncated(values: Vector, units: &[Option<Arc<str>>]) -> Result<Vector> {
+    let begins = moments(values)?.into_iter().zip(units).map(|(moment, unit)| match (moment, unit) {
+        (Some(moment), Some(unit)) => begin(moment, unit).map(Some),
+        _ => Ok(None),
+    });
+    Ok(Vector::Moment(begins.collect::<Result<_>>()?))
+}
+
+/// Returns the beginning of the unit of time in which a moment is.
+fn begin(moment: i128, unit: &str) -> Result<i128> {
+    const LENGTHS: [(&str, i128); 4] =
+        [("second", SECOND), ("minute", 60 * SECOND), ("hour", 3600 * SECOND), ("day", 86_400 * SECOND)];
+    let is = |name: &str| unit.eq_ignore_ascii_case(name);
+    if let Some((_, length)) = LENGTHS.into_iter().find(|(name, _)| is(name)) {
+        return Ok(moment.div_euclid(length) * length);
+    }
+    if !is("month") && !is("year") {
+        return Err(Error::usage(
+            "sql",
+            format!("truncates dates to {unit:?}; choose second, minute, hour, day, month or year"),
+        ));
+    }
+    let out_of_range = || Error::usage("sql", "has a date out of range");
+    let (year, month, _) = day_of(moment).ok_or_else(out_of_range)?;
+    let first = if is("year") { 1 } else { month };
+    crate::dates::moment(&format!("{year:04}-{first:02}-01")).ok_or_else(out_of_range)
 }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field, Schema};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float16Type, Float32Type, Float64Type};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, Field, Schema};
 use sciformats_conventions::sciformats::{Error, Result};
 use sqlparser::ast::{
     self, Distinct, Expr, GroupByExpr, Select, SelectItem, SelectItemQualifiedWildcardKind,
@@ -139,13 +141,18 @@ impl Context<'_> {
     ) -> Result<Rows> {
         let empty = RecordBatch::new_empty(Arc::clone(&rows.schema));
         let mut fields: Vec<Field> = Vec::new();
+        let mut kinds = keys.iter().map(|key| narrow(Some(key), &empty)).collect::<Result<Vec<_>>>()?;
+        for of in &aggregates {
+            let chosen = matches!(of.kind, Kind::Least | Kind::Greatest | Kind::First);
+            kinds.push(narrow(of.of.as_ref().filter(|_| chosen), &empty)?);
+        }
         let mut grouping = Grouping::new(keys, aggregates, (&empty, self.options.limits))?;
         for batch in rows.from {
             grouping.add(&batch?)?;
         }
         let mut arrays = Vec::new();
-        for (at, column) in grouping.finish()?.into_iter().enumerate() {
-            let array = column.into_array()?;
+        for ((at, column), kind) in grouping.finish()?.into_iter().enumerate().zip(kinds) {
+            let array = narrowed(column.into_array()?, kind.as_ref());
             fields.push(Field::new(format!("{at}"), array.data_type().clone(), true));
             arrays.push(array);
         }
@@ -155,6 +162,24 @@ impl Context<'_> {
         let batch =
             RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options).map_err(of_arrow)?;
         Ok(Rows { schema, from: Box::new(std::iter::once(Ok(batch))) })
+    }
+}
+
+/// Returns the type of a column of numbers with few digits, which groups of them keep, so that 0.1 stays what is 0.1 there.
+fn narrow(of: Option<&Ex>, empty: &RecordBatch) -> Result<Option<DataType>> {
+    let Some(of @ (Ex::Column(_) | Ex::Field(..))) = of else { return Ok(None) };
+    let kind = of.array(empty)?.data_type().clone();
+    Ok(Some(kind).filter(|kind| matches!(kind, DataType::Float16 | DataType::Float32)))
+}
+
+/// Returns numbers in the type that they had.
+fn narrowed(array: ArrayRef, kind: Option<&DataType>) -> ArrayRef {
+    match (kind, array.as_primitive_opt::<Float64Type>()) {
+        (Some(DataType::Float32), Some(wide)) => {
+            Arc::new(wide.unary::<_, Float32Type>(|number| number as f32))
+        }
+        (Some(DataType::Float16), Some(wide)) => Arc::new(wide.unary::<_, Float16Type>(half::f16::from_f64)),
+        _ => array,
     }
 }
 

@@ -92,23 +92,22 @@ fn frame(node: &Node) -> Result<Table> {
         None => Vec::new(),
     };
     let order = node.texts("column-order")?.unwrap_or_default();
-    let mut columns = Vec::new();
+    let (mut columns, mut omitted) = (Vec::new(), Vec::new());
     for name in order {
-        if let Some(found) = node.child(&name)? {
-            columns.extend(column(&found, &name)?);
+        let found = match node.child(&name)? {
+            Some(found) => column(&found, &name)?,
+            None => None,
+        };
+        match found {
+            Some(found) => columns.push(found),
+            None => omitted.push((name, "it is no column that a frame of AnnData has".to_owned())),
         }
     }
     let rows = match node.child(&name)? {
         Some(index) => members::length(&index)?,
         None => None,
     };
-    Ok(Table {
-        path: node.path().to_owned(),
-        rows: rows.unwrap_or_default(),
-        index,
-        columns,
-        omitted: Vec::new(),
-    })
+    Ok(Table { path: node.path().to_owned(), rows: rows.unwrap_or_default(), index, columns, omitted })
 }
 
 /// Decodes a sparse matrix from its group.
@@ -220,5 +219,35 @@ impl Convention for AnnData {
             }
         }
         Ok(outline)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use sciformats::memory::{Memory, array, texts};
+    use sciformats::{File, Format};
+
+    use crate::Dataset;
+
+    #[test]
+    fn columns_that_are_not_shown_are_told() {
+        let mut tree = Memory::new(Format::Hdf5);
+        let root = tree.root();
+        tree.attribute(root, "encoding-type", texts(&[], &["anndata"]));
+        let obs = tree.group(root, "obs");
+        tree.attribute(obs, "encoding-type", texts(&[], &["dataframe"]));
+        tree.attribute(obs, "_index", texts(&[], &["cell"]));
+        tree.attribute(obs, "column-order", texts(&[4], &["n", "kind", "new", "gone"]));
+        tree.array(obs, "cell", texts(&[2], &["a", "b"]));
+        tree.array(obs, "n", array::<i32>(&[2], &[1, 2]));
+        let kind = tree.group(obs, "kind");
+        tree.attribute(kind, "encoding-type", texts(&[], &["categorical"]));
+        tree.array(kind, "codes", array::<i8>(&[2], &[0, 0]));
+        let new = tree.group(obs, "new");
+        tree.attribute(new, "encoding-type", texts(&[], &["later-than-this"]));
+        let table = Dataset::new(File::from(tree)).table("/obs").unwrap();
+        let omitted: Vec<&str> = table.omitted.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((table.columns.len(), omitted), (1, vec!["kind", "new", "gone"]));
     }
 }

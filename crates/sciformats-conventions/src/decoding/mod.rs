@@ -41,7 +41,8 @@ pub enum Decoding {
     /// The elements have eight bytes: the upper half counts seconds since the start of 1970, and the lower half
     /// microseconds, both with a sign.
     SecondsAndMicroseconds,
-    /// The last dimension consists of characters that form a text: bytes of UTF-8, or units of UTF-16.
+    /// The last dimension consists of characters that form a text: bytes of UTF-8, units of UTF-16, or code points of four
+    /// bytes.
     Characters,
     /// The same, where each byte is a character of Latin-1 (ISO 8859-1).
     Latin1,
@@ -74,6 +75,23 @@ pub enum Decoding {
     As(ElementType),
 }
 
+/// Joins characters of several bytes: units of UTF-16, or code points of Unicode; `None` for others.
+fn wide(element: &ElementType, bytes: &[u8], length: usize) -> Option<Vec<Option<String>>> {
+    Some(match element {
+        ElementType::UInt(2) | ElementType::Int(2) => {
+            let units: Vec<u16> = bytes.as_chunks().0.iter().map(|two| u16::from_le_bytes(*two)).collect();
+            units.chunks(length.max(1)).map(|units| Some(String::from_utf16_lossy(units))).collect()
+        }
+        ElementType::UInt(4) | ElementType::Int(4) => {
+            let codes = bytes.as_chunks().0.iter().map(|four| u32::from_le_bytes(*four));
+            let codes: Vec<char> =
+                codes.map(|code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+            codes.chunks(length.max(1)).map(|codes| Some(codes.iter().collect())).collect()
+        }
+        _ => return None,
+    })
+}
+
 /// Joins the elements of a dimension of characters.
 fn joined(
     element: &ElementType,
@@ -83,13 +101,10 @@ fn joined(
 ) -> Result<Vec<Option<String>>> {
     let filler = if *decoding == Decoding::Spaced { b' ' } else { 0 };
     let length = usize::try_from(length).map_err(|_| Error::usage("text", "is too long for this machine"))?;
-    let mut texts = Vec::new();
-    if let ElementType::UInt(2) = element {
-        let units: Vec<u16> =
-            bytes.chunks_exact(2).map(|two| u16::from(two[0]) | u16::from(two[1]) << 8).collect();
-        texts.extend(units.chunks(length.max(1)).map(|units| Some(String::from_utf16_lossy(units))));
+    if let Some(texts) = wide(element, bytes, length) {
         return Ok(texts);
     }
+    let mut texts = Vec::new();
     let mut text = Vec::new();
     let mut count = 0;
     for datum in Decoder::new(element, bytes) {
@@ -97,7 +112,11 @@ fn joined(
             // A zero, or a space, is a character like any other, unless only such characters follow.
             Datum::Text([]) | Datum::Bytes([]) => text.push(filler),
             Datum::Text(part) | Datum::Bytes(part) => text.extend_from_slice(part),
-            other => text.extend(other.to_i128().and_then(|code| u8::try_from(code).ok())),
+            // Characters are bytes, also where these are stored with a sign.
+            other => text.extend(other.to_i128().and_then(|code| {
+                let signed = || i8::try_from(code).ok().map(i8::cast_unsigned);
+                u8::try_from(code).ok().or_else(signed)
+            })),
         }
         count += 1;
         if count == length {
@@ -290,6 +309,25 @@ mod tests {
         assert_eq!(halves(0, -500_000), [Some("1969-12-31T23:59:59.500000".to_owned())]);
         assert_eq!(halves(-1, -250_000), [Some("1969-12-31T23:59:58.750000".to_owned())]);
         assert_eq!(halves(1, 500_000), [Some("1970-01-01T00:00:01.500000".to_owned())]);
+    }
+
+    #[test]
+    fn characters_of_every_width_are_texts() {
+        let texts = |element: ElementType, bytes: &[u8], length: u64| {
+            let texts = Decoding::Characters.decode_texts(&element, bytes, length).unwrap().cells().unwrap();
+            texts.into_iter().flatten().collect::<Vec<_>>()
+        };
+        let bytes = "gr\u{f6}\u{df}e\0\0A\0\0\0\0\0\0\0\0".as_bytes();
+        for element in [ElementType::Int(1), ElementType::UInt(1)] {
+            assert_eq!(texts(element, bytes, 9), ["gr\u{f6}\u{df}e", "A"]);
+        }
+        let units: Vec<u8> = "\u{f6}\u{1f600}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let codes: Vec<u8> = [0xf6u32, 0x1f600, 0x61].iter().flat_map(|code| code.to_le_bytes()).collect();
+        for signed in [false, true] {
+            let of = |size| if signed { ElementType::Int(size) } else { ElementType::UInt(size) };
+            assert_eq!(texts(of(2), &units, 3), ["\u{f6}\u{1f600}"]);
+            assert_eq!(texts(of(4), &codes, 3), ["\u{f6}\u{1f600}a"]);
+        }
     }
 
     #[test]

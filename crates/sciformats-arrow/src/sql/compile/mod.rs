@@ -1,10 +1,10 @@
 //! Turns parsed expressions into those that are computed, with columns by their places.
 
+mod compared;
 mod literal;
 mod parts;
 mod scope;
 
-use arrow_schema::DataType as Arrow;
 use sciformats_conventions::sciformats::{Error, Result};
 use sqlparser::ast::{
     self, BinaryOperator, CeilFloorKind, DataType, DateTimeField, Expr, FunctionArg, FunctionArgExpr,
@@ -145,57 +145,6 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// Returns a literal beside an expression: if this is a column of numbers with fewer digits, it is the nearest of them.
-    fn beside(&self, of: &Ex, literal: Ex) -> Ex {
-        let kind = match (&self.groups, of) {
-            (None, of) => self.scope.kind(of),
-            (Some(groups), Ex::Column(at)) => {
-                let aggregate = || {
-                    let (_, of) = groups.aggregates.get(at.checked_sub(groups.keys.len())?)?;
-                    let same = matches!(of.kind, Kind::Least | Kind::Greatest | Kind::First);
-                    of.of.as_ref().filter(|_| same)
-                };
-                groups.keys.get(*at).or_else(aggregate).and_then(|of| self.scope.kind(of))
-            }
-            _ => None,
-        };
-        match (kind, &literal) {
-            (Some(kind), Ex::Literal(Value::Decimal(value, digits))) if kind.is_floating() => {
-                let value = super::exact::float(*value, digits.point);
-                Ex::Literal(Value::Float(crate::predicate::nearest(kind, value)))
-            }
-            (Some(kind), Ex::Literal(Value::Float(value))) => {
-                Ex::Literal(Value::Float(crate::predicate::nearest(kind, *value)))
-            }
-            (Some(kind), Ex::Literal(Value::Int(value))) if kind.is_floating() => {
-                let near = crate::predicate::nearest(kind, *value as f64);
-                if *kind == Arrow::Float64 { literal } else { Ex::Literal(Value::Float(near)) }
-            }
-            _ => literal,
-        }
-    }
-
-    /// Fails if an expression is a column of categories with an order, or a group of one.
-    fn without_order(&self, of: &Ex, what: &str) -> Result<()> {
-        match (&self.groups, of) {
-            (None, of) => self.scope.without_order(of, what),
-            (Some(groups), Ex::Column(at)) => {
-                groups.keys.get(*at).map_or(Ok(()), |of| self.scope.without_order(of, what))
-            }
-            (Some(_), _) => Ok(()),
-        }
-    }
-
-    /// Returns a comparison of two expressions, of which one may be a literal.
-    fn compared(&self, comparison: Comparison, left: &Ex, right: &Ex) -> Result<Ex> {
-        if !matches!(comparison, Comparison::Equal | Comparison::NotEqual) {
-            self.without_order(left, "a comparison by order")?;
-            self.without_order(right, "a comparison by order")?;
-        }
-        let (left, right) = (self.beside(right, left.clone()), self.beside(left, right.clone()));
-        Ok(Ex::Compare(comparison, Box::new(left), Box::new(right)))
-    }
-
     fn aggregate(&self, function: &ast::Function, kind: Kind) -> Result<Aggregate> {
         if function.over.is_some() {
             return Err(unsupported("a window function"));
@@ -203,6 +152,7 @@ impl<'s> Compiler<'s> {
         let (arguments, distinct) = arguments(function)?;
         let mut inner = Compiler::new(self.scope, None);
         let of = match (arguments.as_slice(), kind) {
+            ([Argument::All], Kind::Count) if distinct => return Err(unsupported("count(DISTINCT *)")),
             ([Argument::All], Kind::Count) => None,
             ([Argument::Of(of)], _) => Some(inner.expr(of)?),
             _ => {
@@ -267,8 +217,8 @@ impl<'s> Compiler<'s> {
             Expr::IsNotTrue(of) => Ex::IsTruth(self.boxed(of)?, true, true),
             Expr::IsFalse(of) => Ex::IsTruth(self.boxed(of)?, false, false),
             Expr::IsNotFalse(of) => Ex::IsTruth(self.boxed(of)?, false, true),
-            Expr::IsDistinctFrom(left, right) => Ex::Same(self.boxed(left)?, self.boxed(right)?, true),
-            Expr::IsNotDistinctFrom(left, right) => Ex::Same(self.boxed(left)?, self.boxed(right)?, false),
+            Expr::IsDistinctFrom(left, right) => self.alike(left, right, true)?,
+            Expr::IsNotDistinctFrom(left, right) => self.alike(left, right, false)?,
             Expr::Between { expr, negated, low, high } => {
                 let (of, low, high) = (self.expr(expr)?, self.expr(low)?, self.expr(high)?);
                 let low = self.compared(Comparison::GreaterOrEqual, &of, &low)?;
@@ -277,10 +227,7 @@ impl<'s> Compiler<'s> {
                 if *negated { Ex::Not(Box::new(both)) } else { both }
             }
             Expr::In { expr, target: InTarget::List(list), negated, .. } => {
-                let of = self.boxed(expr)?;
-                let list = list.iter().map(|item| self.expr(item).map(|item| self.beside(&of, item)));
-                let list = list.collect::<Result<_>>()?;
-                Ex::In(of, list, *negated)
+                self.among(expr, list, *negated)?
             }
             Expr::Like { negated, any: false, expr, pattern, escape_char } => {
                 self.like((expr, pattern), escape_char.as_deref(), (*negated, false))?
@@ -359,9 +306,12 @@ impl<'s> Compiler<'s> {
         (negated, fold): (bool, bool),
     ) -> Result<Ex> {
         let escape = match escape {
-            None => Some('\\'),
+            None => None,
             Some(of) => match self.expr(of)? {
-                Ex::Literal(Value::Text(text)) => text.chars().next(),
+                Ex::Literal(Value::Text(text)) if text.chars().count() <= 1 => text.chars().next(),
+                Ex::Literal(Value::Text(_)) => {
+                    return Err(Error::usage("sql", format!("has the ESCAPE {of}, which is not one letter")));
+                }
                 _ => return Err(unsupported("an ESCAPE that is not a text")),
             },
         };
@@ -401,8 +351,12 @@ impl<'s> Compiler<'s> {
         let Some(known) = Function::named(&name).map(Some).or(coalesce.then_some(None)) else {
             return Err(unsupported(format!("the function {name}")));
         };
+        let (arguments, distinct) = arguments(function)?;
+        if distinct || function.filter.is_some() {
+            return Err(unsupported(format!("DISTINCT or FILTER of {name}, which is no aggregate,")));
+        }
         let mut of = Vec::new();
-        for argument in arguments(function)?.0 {
+        for argument in arguments {
             match argument {
                 Argument::Of(argument) => of.push(self.expr(argument)?),
                 Argument::All => return Err(Error::usage("sql", format!("calls {name} with *"))),
@@ -414,6 +368,9 @@ impl<'s> Compiler<'s> {
         }
         if let Some(Function::Greatest | Function::Least) = known {
             of.iter().try_for_each(|of| self.without_order(of, &name))?;
+        }
+        if let (Some(Function::NullIf), [left, right]) = (known, of.as_mut_slice()) {
+            *right = self.beside(left, right.clone());
         }
         Ok(match known {
             Some(known) => Ex::Call(known, of),
@@ -457,6 +414,9 @@ pub(super) enum Argument<'e> {
 
 /// Returns the arguments of a function, and whether only different ones count.
 fn arguments(function: &ast::Function) -> Result<(Vec<Argument<'_>>, bool)> {
+    if !function.within_group.is_empty() || function.null_treatment.is_some() {
+        return Err(unsupported(format!("the function {function}")));
+    }
     let list = match &function.args {
         FunctionArguments::None => return Ok((Vec::new(), false)),
         FunctionArguments::List(list) if list.clauses.is_empty() => list,

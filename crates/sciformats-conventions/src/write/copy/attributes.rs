@@ -9,14 +9,16 @@ use crate::dataset::Dataset;
 use crate::decoding::Decoding;
 use crate::variable::Variable;
 
+/// The attribute with the value that means a missing element, which has the type of the elements.
+pub(super) const FILL: &str = "_FillValue";
+
 /// Attributes that belong to the way in which netCDF stores its files.
-const OWN: [&str; 9] = [
+const OWN: [&str; 8] = [
     "CLASS",
     "NAME",
     "DIMENSION_LIST",
     "REFERENCE_LIST",
     "DIMENSION_LABELS",
-    "_FillValue",
     "_NCProperties",
     "_Netcdf4Dimid",
     "_Netcdf4Coordinates",
@@ -51,8 +53,16 @@ pub(super) fn attributes_of(
     losses: &mut Vec<(String, String)>,
 ) -> Result<Vec<(String, Told)>> {
     /// How stored numbers become values.
-    const USED: [&str; 7] =
-        ["scale_factor", "add_offset", "missing_value", "valid_min", "valid_max", "valid_range", "_Unsigned"];
+    const USED: [&str; 8] = [
+        "scale_factor",
+        "add_offset",
+        FILL,
+        "missing_value",
+        "valid_min",
+        "valid_max",
+        "valid_range",
+        "_Unsigned",
+    ];
     /// What has the type of the variable.
     const OWN_TYPE: [&str; 6] =
         ["missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks"];
@@ -70,19 +80,47 @@ pub(super) fn attributes_of(
     let data = Dataset::new(std::sync::Arc::clone(variable.node().file()));
     let mut all = attributes(&data, variable.path(), losses)?;
     all.retain(|(_, name, _)| !said(name));
-    for (_, name, told) in &mut all {
-        if let Told::Whole(numbers) = told
-            && numbers.iter().all(|&number| has(&element, number))
-            && OWN_TYPE.contains(&name.as_str())
+    all.retain_mut(|(at, name, told)| match (name.as_str(), &*told) {
+        (FILL, _) => match fill(inner(&element), told) {
+            Some(own) => {
+                *told = own;
+                true
+            }
+            None => {
+                losses.push((at.clone(), "is no value of the array, as netCDF needs it".into()));
+                false
+            }
+        },
+        (name, Told::Whole(numbers))
+            if numbers.iter().all(|&number| has(&element, number)) && OWN_TYPE.contains(&name) =>
         {
             *told = Told::Own(numbers.iter().map(|&number| number.into()).collect());
+            true
         }
-    }
+        _ => true,
+    });
     // These are the attributes that say what the elements stand for.
     let mut own = Vec::new();
     describe(inner(&element), &mut own);
     let taken: Vec<&str> = own.iter().map(|(name, _)| name.as_str()).collect();
     Ok(names::attributes(all, &taken, losses))
+}
+
+/// Returns a value that means a missing element as one of the type of the elements; `None` if it is none.
+fn fill(element: &ElementType, told: &Told) -> Option<Told> {
+    use ElementType::{BF16, F16, F32, F64};
+    match (element, told) {
+        (F16 | BF16 | F32 | F64, Told::Numbers(numbers)) if numbers.len() == 1 => Some(told.clone()),
+        (F16 | BF16 | F32 | F64, Told::Whole(numbers)) => match numbers.as_slice() {
+            &[number] => Some(Told::Numbers(vec![number as f64])),
+            _ => None,
+        },
+        (_, Told::Whole(numbers)) => match numbers.as_slice() {
+            &[number] if has(element, number) => Some(Told::Own(vec![number.into()])),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Returns the type of single elements.

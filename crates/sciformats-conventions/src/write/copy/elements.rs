@@ -4,7 +4,9 @@ use sciformats::hdf5_pure::ObjectId;
 use sciformats::{Datum, Decoder, ElementType, Error, Result, Slab};
 
 use super::kind::{Kind, NO_TIME, half};
-use super::{As, Origin, Planned};
+use super::{As, MICRO, Origin, Planned};
+use crate::decoding::Decoding;
+use crate::time::{Calendar, DateTime};
 use crate::values::Values;
 use crate::write::NetCdf;
 
@@ -18,6 +20,45 @@ pub(super) struct Texts {
     pub(super) nul: bool,
     /// Some are not UTF-8.
     pub(super) other: bool,
+}
+
+/// How fine dates are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fineness {
+    /// Some are finer than microseconds.
+    pub(super) is_fine: bool,
+    /// Some are farther away than 64 bits can count nanoseconds.
+    pub(super) is_far: bool,
+}
+
+/// Returns whether dates are never finer than microseconds.
+fn is_coarse(decoding: &Decoding) -> bool {
+    match decoding {
+        Decoding::Time { units, .. } => {
+            let (step, origin) = units.line();
+            step.rem_euclid(MICRO) == 0 && origin.rem_euclid(MICRO) == 0
+        }
+        Decoding::SecondsAndMicroseconds => true,
+        _ => false,
+    }
+}
+
+/// Returns dates as nanoseconds since 1970. Those of a time zone have become texts in UTC.
+fn moments(values: &Values, calendar: Calendar) -> Result<Vec<Option<i128>>> {
+    let wrong = |found: &str| Error::unsupported(format!("{found} as a date"));
+    match values {
+        Values::Times(times) => {
+            Ok(times.iter().map(|time| time.map(|time| time.nanoseconds(calendar))).collect())
+        }
+        Values::Text(texts) => {
+            let moment = |text: &String| match DateTime::parse(text, calendar) {
+                Some(date) => Ok(date.nanoseconds(calendar)),
+                None => Err(wrong(text)),
+            };
+            texts.iter().map(|text| text.as_ref().map(moment).transpose()).collect()
+        }
+        _ => Err(wrong("a value that is neither a date nor a text")),
+    }
 }
 
 impl Planned {
@@ -87,14 +128,37 @@ impl Planned {
         found
     }
 
+    /// Finds out how fine dates are. What cannot be read is an error of writing.
+    pub(super) fn fineness(&self, calendar: Calendar) -> Fineness {
+        let mut found = Fineness::default();
+        let is_coarse = match &self.origin {
+            Origin::Variable(variable, _) => is_coarse(&variable.decoding) && variable.elsewhere().is_none(),
+            _ => false,
+        };
+        if is_coarse {
+            return found;
+        }
+        let _ = self.pieces(&mut |_, values, _| {
+            for moment in moments(&values, calendar)?.into_iter().flatten() {
+                found.is_fine |= moment.rem_euclid(MICRO) != 0;
+                found.is_far |= !i64::try_from(moment).is_ok_and(|count| count > NO_TIME);
+            }
+            Ok(())
+        });
+        found
+    }
+
     fn put(&self, file: &mut NetCdf, place: (ObjectId, &Slab), values: Values, part: As) -> Result<()> {
-        if let (As::Time(calendar), Values::Times(times)) = (part, &values) {
-            let micro = |time: &Option<crate::time::DateTime>| match time {
+        if let As::Time(calendar, step) = part {
+            let count = |moment: Option<i128>| match moment {
                 None => Ok(NO_TIME),
-                Some(time) => i64::try_from(time.nanoseconds(calendar).div_euclid(1000))
-                    .map_err(|_| Error::unsupported(format!("the date {time} in microseconds"))),
+                Some(moment) => i64::try_from(moment.div_euclid(step)).map_err(|_| {
+                    let shown = DateTime::at(calendar, moment).map(|date| date.to_string());
+                    let shown = shown.unwrap_or_else(|| format!("{moment} ns after 1970"));
+                    Error::unsupported(format!("the date {shown} in steps of {step} ns"))
+                }),
             };
-            let numbers = times.iter().map(micro).collect::<Result<Vec<i64>>>()?;
+            let numbers = moments(&values, calendar)?.into_iter().map(count).collect::<Result<Vec<i64>>>()?;
             return file.put(place.0, place.1, &numbers);
         }
         let (mut element, bytes) = values.into_canonical()?;

@@ -111,14 +111,40 @@ impl Kind {
         })
     }
 
-    /// Adds a variable of this type. With `missing`, elements that are not put in are missing.
+    /// Returns integers of this type that can mean a missing element if no element has them, the usual one first; nothing for
+    /// other types, of which none is needed.
+    pub(super) fn fills(self) -> Vec<i128> {
+        macro_rules! of {
+            ($type:ty) => {{
+                let least = i128::from(<$type>::MIN);
+                std::iter::once(<$type>::FILL.into()).chain(least..=least + 255).collect()
+            }};
+        }
+        match self {
+            Self::I8 => of!(i8),
+            Self::U8 => of!(u8),
+            Self::I16 => of!(i16),
+            Self::U16 => of!(u16),
+            Self::I32 => of!(i32),
+            Self::U32 => of!(u32),
+            Self::I64 => of!(i64),
+            Self::U64 => of!(u64),
+            Self::F32 | Self::F64 | Self::Text => Vec::new(),
+        }
+    }
+
+    /// Adds a variable of this type. If elements can be missing, those that are not put in are; an integer that means this
+    /// may be another one than the usual.
     pub(super) fn define(
         self,
         file: &mut NetCdf,
         (name, dimensions): (&str, &[DimensionId]),
-        missing: bool,
+        (missing, fill): (bool, Option<i128>),
     ) -> Result<ObjectId> {
-        numbers!(self, T => file.define::<T>(name, dimensions, missing.then_some(T::FILL)), {
+        numbers!(self, T => {
+            let fill = fill.map_or(T::FILL, |fill| fill as T);
+            file.define::<T>(name, dimensions, missing.then_some(fill))
+        }, {
             file.define_texts(name, dimensions)
         })
     }

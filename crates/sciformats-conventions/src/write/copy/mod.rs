@@ -5,7 +5,7 @@
 //! | an array, a quantity of ASDF | a variable; `/a/b` is called `a_b` |
 //! | a list of records, a table | a variable for each column |
 //! | complex numbers | two variables, with `_real` and `_imag` after the name |
-//! | dates | microseconds since 1970 in their calendar |
+//! | dates | microseconds since 1970 in their calendar, or nanoseconds if some dates are that fine; those of a time zone are in UTC |
 //! | truth values | bytes with the attribute `dtype` = `bool`, as xarray writes them |
 //! | enumerations | integers with `flag_values` and `flag_meanings` |
 //! | what a GSD file stores in each frame | a variable along the dimension `frame`; rows that a frame lacks are missing |
@@ -26,7 +26,7 @@ use std::path::Path;
 use sciformats::walk::{Found, breadth_first};
 use sciformats::{ElementType, Format, Name, Object, Result, Value};
 
-use self::attributes::{are_words, attributes, attributes_of, describe, is_other, told};
+use self::attributes::{FILL, are_words, attributes, attributes_of, describe, is_other, told};
 use self::frames::Frames;
 use self::kind::{Kind, half};
 use self::names::{Found as Named, Names, Side};
@@ -37,6 +37,9 @@ use crate::decoding::Decoding;
 use crate::table::{Column, Table};
 use crate::time::Calendar;
 use crate::variable::Variable;
+
+/// The nanoseconds of a microsecond.
+const MICRO: i128 = 1_000;
 
 /// Why a text is left out.
 const NUL: &str = "is left out: it holds a text with a NUL, which netCDF takes for its end";
@@ -76,6 +79,8 @@ struct Planned {
     kind: Kind,
     /// Whether some elements may be missing.
     missing: bool,
+    /// The integer that means a missing element, if it is not the usual one.
+    fill: Option<i128>,
     attributes: Vec<(String, Told)>,
     origin: Origin,
 }
@@ -94,8 +99,8 @@ enum As {
     Same,
     Real,
     Imaginary,
-    /// Microseconds since 1970.
-    Time(Calendar),
+    /// Steps of so many nanoseconds since 1970.
+    Time(Calendar, i128),
 }
 
 /// The value of an attribute.
@@ -319,13 +324,10 @@ impl NetCdfCopy {
             self.lose(path, ESCAPED_NAME);
         }
         if let Some(calendar) = time {
-            let text = |text: &str| Told::Text(text.to_owned());
-            attributes.push(("units".into(), text("microseconds since 1970-01-01")));
-            attributes.push(("calendar".into(), text(calendar.name())));
-            let (kind, origin) = (Kind::I64, origin(As::Time(calendar)));
+            let (kind, origin) = (Kind::I64, origin(As::Time(calendar, MICRO)));
             let name = names.variable(path, "", &dimensions);
-            self.variables.push(Planned { name, dimensions, kind, missing: true, attributes, origin });
-            return;
+            let planned = Planned { name, dimensions, kind, missing: true, fill: None, attributes, origin };
+            return self.dates(path, planned, calendar);
         }
         if let Some((part, _)) = half(element, &[], false) {
             let Some(kind) = Kind::of(&part) else { return };
@@ -335,6 +337,7 @@ impl NetCdfCopy {
                     dimensions: dimensions.clone(),
                     kind,
                     missing: false,
+                    fill: None,
                     attributes: attributes.clone(),
                     origin: origin(part),
                 });
@@ -350,7 +353,7 @@ impl NetCdfCopy {
         }
         let origin = origin(As::Same);
         let name = String::new();
-        let mut planned = Planned { name, dimensions, kind, missing: false, attributes, origin };
+        let mut planned = Planned { name, dimensions, kind, missing: false, fill: None, attributes, origin };
         let texts = planned.texts();
         if texts.nul {
             return self.lose(path, NUL);
@@ -359,6 +362,22 @@ impl NetCdfCopy {
             self.lose(path, ESCAPED);
         }
         planned.name = names.variable(path, "", &planned.dimensions);
+        self.variables.push(planned);
+    }
+
+    /// Adds a variable of dates, which count microseconds, or nanoseconds if some dates are that fine.
+    fn dates(&mut self, path: &str, mut planned: Planned, calendar: Calendar) {
+        let found = planned.fineness(calendar);
+        let is_fine = found.is_fine && !found.is_far;
+        if found.is_fine && found.is_far {
+            self.lose(path, "has dates that are too far apart to count nanoseconds, which are left out");
+        }
+        if let (true, Origin::Variable(_, part) | Origin::Column(_, part)) = (is_fine, &mut planned.origin) {
+            *part = As::Time(calendar, 1);
+        }
+        let unit = if is_fine { "nanoseconds" } else { "microseconds" };
+        planned.attributes.push(("units".into(), Told::Text(format!("{unit} since 1970-01-01"))));
+        planned.attributes.push(("calendar".into(), Told::Text(calendar.name().to_owned())));
         self.variables.push(planned);
     }
 
@@ -409,7 +428,8 @@ impl NetCdfCopy {
             let sides = variable.dimensions.iter();
             let dimensions: Vec<DimensionId> =
                 sides.filter_map(|side| known.get(side.name.as_str()).copied()).collect();
-            let id = variable.kind.define(&mut file, (&variable.name, &dimensions), variable.missing)?;
+            let fill = (variable.missing, variable.fill);
+            let id = variable.kind.define(&mut file, (&variable.name, &dimensions), fill)?;
             for (name, told) in &variable.attributes {
                 match told {
                     Told::Text(text) => file.attribute(id, name, text.as_str())?,
@@ -417,6 +437,10 @@ impl NetCdfCopy {
                         file.attribute(id, name, texts.iter().map(String::as_str).collect::<Vec<_>>())?;
                     }
                     Told::Whole(numbers) => file.attribute(id, name, numbers.clone())?,
+                    Told::Numbers(numbers) if variable.kind == Kind::F32 && name == FILL => {
+                        let narrow: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
+                        file.attribute(id, name, narrow)?;
+                    }
                     Told::Numbers(numbers) => file.attribute(id, name, numbers.clone())?,
                     Told::Own(numbers) => {
                         variable.kind.attribute(&mut file, id, name, numbers)?;
