@@ -213,6 +213,34 @@ fn what_is_written_after_opening_is_no_fault() {
 }
 
 #[test]
+fn a_chunk_that_is_written_again_at_its_place_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.h5");
+    let file = created(|dataset| dataset.shape([0]).max_shape([None]).chunks([8]).shuffle());
+    std::fs::write(&path, file).unwrap();
+    let mut writer = SwmrWriter::open(&path).unwrap();
+    writer.dataset("d").unwrap().append(&rows(0, 4, 1)).unwrap();
+    writer.flush().unwrap();
+    let file = File::open(&path).unwrap();
+    let dataset = file.dataset("d").unwrap();
+    let first = Slab::new(&[4], [(0..2).into()]).unwrap();
+    for _ in 0..2 {
+        assert_eq!(dataset.read_slab::<i32>(&first).unwrap(), rows(0, 2, 1));
+    }
+    // The C library does so if the filtered chunk has the same size. The low bytes of all elements come first.
+    let chunk = dataset.chunks().unwrap().remove(0).unwrap();
+    let at = usize::try_from(file.base() + chunk.address.0).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    assert_eq!(bytes[at..at + 4], [0, 7, 14, 21]);
+    bytes[at + 1] = 9;
+    let mut written = std::fs::File::options().write(true).open(&path).unwrap();
+    std::io::Write::write_all(&mut written, &bytes).unwrap();
+    for _ in 0..2 {
+        assert_eq!(dataset.read_slab::<i32>(&first).unwrap(), [0, 9]);
+    }
+}
+
+#[test]
 fn a_half_written_structure_is_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.h5");
