@@ -285,21 +285,43 @@ impl Tree {
             Destination::Stored(address) => self.import(*address)?,
             _ => return Ok(()),
         };
-        let mut at = if to.starts_with(b"/") { ObjectId::ROOT } else { from };
-        for name in to.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+        self.outside(moved, from, to, &mut 0).map(drop)
+    }
+
+    /// Follows a path, also through soft links, and fails if an object on the way is `moved`. Returns the object at its end, or `None`
+    /// if there is none in this file.
+    fn outside(
+        &mut self,
+        moved: ObjectId,
+        from: ObjectId,
+        path: &[u8],
+        followed: &mut usize,
+    ) -> Result<Option<ObjectId>> {
+        let mut at = if path.starts_with(b"/") { ObjectId::ROOT } else { from };
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".") {
             if at == moved {
                 return Err(Error::usage(
                     "path",
                     "leads into the object that is moved, which cannot be inside itself",
                 ));
             }
-            at = match self.member(at, name)? {
-                Some(Destination::Object(id)) => id,
-                Some(Destination::Stored(address)) => self.import(address)?,
-                _ => return Ok(()),
+            let next = match self.member(at, name)? {
+                Some(Destination::Object(id)) => Some(id),
+                Some(Destination::Stored(address)) => Some(self.import(address)?),
+                Some(Destination::Soft(target)) => {
+                    *followed = bound::sum(*followed, 1);
+                    // A path with more soft links in a row is refused when the groups on it are looked for.
+                    match *followed <= MAX_LINKS {
+                        true => self.outside(moved, at, target.as_bytes(), followed)?,
+                        false => None,
+                    }
+                }
+                _ => None,
             };
+            let Some(next) = next else { return Ok(None) };
+            at = next;
         }
-        Ok(())
+        Ok(Some(at))
     }
 
     /// Sets the comment of an object.
