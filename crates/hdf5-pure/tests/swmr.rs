@@ -307,6 +307,72 @@ fn a_full_disk_leaves_what_readers_saw() {
 }
 
 #[test]
+fn a_flush_that_failed_is_completed_by_the_next() {
+    // A chunk that is not full, and so long that it is written alone.
+    for (index, most) in [
+        (ChunkIndex::ExtensibleArray, None),
+        (ChunkIndex::BtreeV2, None),
+        (ChunkIndex::FixedArray, Some(4_000_000)),
+    ] {
+        let file = created(|dataset| dataset.shape([0]).max_shape([most]).chunks([400_000]).index(index));
+        let disk = Recorded::with_room(file.clone(), file.len() as u64 + 1000);
+        let mut writer = SwmrWriter::in_storage(Box::new(disk.clone()), &OpenOptions::default()).unwrap();
+        writer.dataset("d").unwrap().append(&rows(0, 300_000, 1)).unwrap();
+        assert!(writer.flush().is_err(), "{index:?}");
+        disk.set_room(u64::MAX);
+        writer.flush().unwrap();
+        let found = File::from_bytes(disk.bytes()).unwrap().dataset("d").unwrap();
+        assert!(found.read::<i32>().unwrap() == rows(0, 300_000, 1), "{index:?}");
+        writer.close().unwrap();
+    }
+}
+
+#[test]
+fn a_change_without_new_rows_is_completed_by_the_next_flush() {
+    let file = created(|dataset| {
+        let dataset = dataset.shape([0]).max_shape([None]).chunks([4]).index(ChunkIndex::BtreeV2);
+        dataset.shuffle().fletcher32()
+    });
+    let disk = Recorded::new(file);
+    let mut writer = SwmrWriter::in_storage(Box::new(disk.clone()), &OpenOptions::default()).unwrap();
+    writer.dataset("d").unwrap().append(&rows(0, 100, 1)).unwrap();
+    writer.close().unwrap();
+    let file = disk.bytes();
+    let mut expected = rows(0, 100, 1);
+    expected[8..28].fill(-1);
+    // The disk is full at each step of the flush: for the chunks, for the nodes of their index, and for the file's length.
+    let mut failed = 0;
+    for room in (0..4000).step_by(40) {
+        let disk = Recorded::with_room(file.clone(), file.len() as u64 + room);
+        let mut writer = SwmrWriter::in_storage(Box::new(disk.clone()), &OpenOptions::default()).unwrap();
+        let slab = Slab::new(&[100], [(8..28).into()]).unwrap();
+        writer.dataset("d").unwrap().write_slab(&slab, &[-1; 20]).unwrap();
+        failed += usize::from(writer.flush().is_err());
+        disk.set_room(u64::MAX);
+        writer.close().unwrap();
+        let found = File::from_bytes(disk.bytes()).unwrap().dataset("d").unwrap();
+        assert_eq!(found.read::<i32>().unwrap(), expected, "{room}");
+    }
+    assert!(failed > 10, "{failed}");
+}
+
+#[test]
+fn rows_that_could_not_be_appended_are_appended_again() {
+    let file = created(|dataset| dataset.shape([0]).max_shape([None]).chunks([400_000]));
+    let disk = Recorded::with_room(file.clone(), file.len() as u64 + 1000);
+    let mut writer = SwmrWriter::in_storage(Box::new(disk.clone()), &OpenOptions::default()).unwrap();
+    let mut dataset = writer.dataset("d").unwrap();
+    dataset.append(&rows(0, 10, 1)).unwrap();
+    assert!(dataset.append(&rows(10, 500_000, 1)).is_err());
+    assert_eq!(dataset.shape(), [10]);
+    disk.set_room(u64::MAX);
+    dataset.append(&rows(10, 500_000, 1)).unwrap();
+    writer.close().unwrap();
+    let found = File::from_bytes(disk.bytes()).unwrap().dataset("d").unwrap();
+    assert!(found.read::<i32>().unwrap() == rows(0, 500_010, 1));
+}
+
+#[test]
 fn what_readers_could_not_follow_is_refused() {
     let unsupported = |file: Vec<u8>| {
         let recorded = Recorded::new(file);
