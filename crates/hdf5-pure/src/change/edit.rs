@@ -7,6 +7,7 @@ use sciformats_core::error::Within;
 use sciformats_core::{Error, Result, bound, spelling};
 
 use crate::change::counts::Counts;
+use crate::change::emit::fits;
 use crate::change::objects::NewParts;
 use crate::change::tree::{Kind, Origin, Settings, Tree, last_name};
 use crate::dataset;
@@ -20,9 +21,21 @@ use crate::object::header::{Now, Object as Stored};
 use crate::object::id::ObjectId;
 use crate::space::output::{Output, Target};
 use crate::space::pending::Flush;
-use crate::spec::Address;
 use crate::spec::message::datatype::Datatype;
 use crate::spec::message::{MessageType, small};
+use crate::spec::{Address, Name};
+
+/// Returns the text of a comment.
+///
+/// # Errors
+/// Returns [`Error::Usage`] if the text contains a NUL character or does not fit into an object header.
+pub(crate) fn comment(text: &[u8]) -> Result<Name> {
+    if text.contains(&0) {
+        return Err(Error::usage("comment", "contains a NUL character"));
+    }
+    fits(MessageType::Comment, bound::sum(text.len(), 1))?;
+    Ok(text.into())
+}
 
 impl Tree {
     /// Creates the tree of a file that is being edited.
@@ -324,15 +337,12 @@ impl Tree {
         Ok(Some(at))
     }
 
-    /// Sets the comment of an object.
+    /// Sets the comment of an object. An empty text removes it.
     ///
     /// # Errors
-    /// Returns [`Error::Usage`] if the text contains a NUL character.
+    /// Returns the errors of [`comment`].
     pub(crate) fn comment(&mut self, id: ObjectId, text: &[u8]) -> Result<()> {
-        if text.contains(&0) {
-            return Err(Error::usage("comment", "contains a NUL character"));
-        }
-        self.object_mut(id)?.comment = Some(text.into());
+        self.object_mut(id)?.comment = Some(comment(text)?);
         Ok(())
     }
 
@@ -444,8 +454,12 @@ impl Tree {
                 };
                 attributes::store(session.context(), &mut self.output, &mut header, changed)?;
             }
-            if let Some(comment) = &object.comment {
-                header.set(MessageType::Comment, 0, |out| small::encode_comment(out, comment))?;
+            match &object.comment {
+                Some(none) if none.as_bytes().is_empty() => drop(header.take(MessageType::Comment)),
+                Some(comment) => {
+                    header.set(MessageType::Comment, 0, |out| small::encode_comment(out, comment))?;
+                }
+                None => {}
             }
             header.write(&mut self.output)?;
         }
