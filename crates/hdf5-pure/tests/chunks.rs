@@ -2,8 +2,12 @@
 
 use std::borrow::Cow;
 
+use hdf5_pure::options::Bound;
 use hdf5_pure::storage::ReadAt;
-use hdf5_pure::{CreateOptions, Editor, Error, File, OpenOptions, Writer};
+use hdf5_pure::structure::{Chunked, IndexKind, Layout};
+use hdf5_pure::{
+    ChunkIndex, CreateOptions, Dataset, EditOptions, Editor, Error, File, OpenOptions, Slab, Writer,
+};
 
 type Result<T = ()> = hdf5_pure::Result<T>;
 
@@ -132,5 +136,61 @@ fn open_or_create_makes_a_file_once() -> Result {
     std::fs::write(&path, b"no HDF5").unwrap();
     assert!(Editor::open_or_create(&path, |_| Ok(())).is_err(), "an existing file is never overwritten");
     assert_eq!(std::fs::read(&path).unwrap(), b"no HDF5");
+    Ok(())
+}
+
+#[test]
+fn chunks_that_skip_all_filters_are_not_decoded() -> Result {
+    let values: Vec<u16> = (0..8).map(|i| i * 300).collect();
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    // All bits of the mask are set, also those that belong to no filter.
+    let masks =
+        |x: &Dataset| x.chunks().map(|all| all.into_iter().flatten().map(|c| c.filter_mask).collect());
+    for (index, most, side) in [
+        (ChunkIndex::Single, Some(8), 8),
+        (ChunkIndex::FixedArray, Some(8), 4),
+        (ChunkIndex::ExtensibleArray, None, 4),
+        (ChunkIndex::BtreeV2, None, 4),
+    ] {
+        let mut file = Writer::in_memory(&CreateOptions::default())?;
+        let made = file.dataset("x").shape([8]).max_shape([most]).chunks([side]).index(index).shuffle();
+        let mut x = made.create::<u16>()?;
+        let last = 8 / side - 1;
+        let part = &bytes[last as usize * side as usize * 2..];
+        x.write_all(&values)?.write_chunk(&[0], u32::MAX, &bytes[..side as usize * 2])?;
+        let file = file.into_bytes()?;
+        let x = File::from_bytes(file.clone())?.dataset("x")?;
+        assert_eq!(x.read::<u16>()?, values, "{index:?}");
+        let found: Vec<u32> = masks(&x)?;
+        assert_eq!(found[0], u32::MAX, "{index:?}");
+        let mut editor = Editor::in_storage(Box::new(file), &EditOptions::default())?;
+        editor.open_dataset("x")?.write_chunk(&[last], u32::MAX, part)?;
+        editor.commit()?;
+        let x = editor.file()?.dataset("x")?;
+        assert_eq!(x.read::<u16>()?, values, "{index:?}");
+        let found: Vec<u32> = masks(&x)?;
+        assert!(found.iter().all(|&mask| mask == u32::MAX), "{index:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn chunks_of_an_implicit_index_without_space_get_another_index() -> Result {
+    let options = CreateOptions::default().with_bound(Bound::Earliest).with_index_bound(Bound::V110);
+    let mut file = Writer::in_memory(&options)?;
+    file.dataset("x").shape([10]).chunks([3]).index(ChunkIndex::Implicit).create::<u8>()?;
+    let mut bytes = file.into_bytes()?;
+    let layout = File::from_bytes(bytes.clone())?.dataset("x")?.layout()?.clone();
+    assert!(matches!(layout, Layout::Chunked(Chunked { index: IndexKind::Implicit, .. })));
+    let Layout::Chunked(Chunked { address: Some(address), .. }) = layout else { return Ok(()) };
+    // Headers of this version have no checksum.
+    let after_kind = |found: &[u8]| found[0] == 2 && found[1..] == address.0.to_le_bytes();
+    let at = bytes.windows(9).position(after_kind).unwrap() + 1;
+    bytes[at..at + 8].fill(0xff);
+    let mut editor = Editor::in_storage(Box::new(bytes), &EditOptions::default())?;
+    let slab = Slab::new(&[10], [(4..10).into()])?;
+    editor.open_dataset("x")?.write_slab(&slab, &[4u8, 5, 6, 7, 8, 9])?;
+    editor.commit()?;
+    assert_eq!(editor.file()?.dataset("x")?.read::<u8>()?, [0, 0, 0, 0, 4, 5, 6, 7, 8, 9]);
     Ok(())
 }

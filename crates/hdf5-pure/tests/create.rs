@@ -274,3 +274,28 @@ fn elements_do_not_use_up_the_room_for_structures() {
         }
     }
 }
+
+#[test]
+fn rows_that_could_not_be_appended_are_appended_again() -> Result<()> {
+    // The last part is the first that is written: it fills a chunk, which is so long that it is written alone.
+    for parts in [&[10, 899_990][..], &[10, 250_000, 150_000]] {
+        let disk = Recorded::with_room(Vec::new(), 10_000);
+        let mut file = Writer::in_storage(Box::new(disk.clone()), &CreateOptions::default())?;
+        let mut rows = file.dataset("rows").rows([]).chunks([400_000]).create::<i32>()?;
+        let all: Vec<i32> = (0..parts.iter().sum()).collect();
+        let (held, last) = all.split_at(all.len() - parts[parts.len() - 1] as usize);
+        let mut rest = held;
+        for &part in &parts[..parts.len() - 1] {
+            let (now, later) = rest.split_at(part as usize);
+            rows.append(now)?;
+            rest = later;
+        }
+        assert!(matches!(rows.append(last), Err(Error::Io { .. })));
+        assert_eq!(rows.shape(), [held.len() as u64]);
+        disk.set_room(u64::MAX);
+        rows.append(last)?;
+        file.finish()?;
+        assert!(File::from_bytes(disk.bytes())?.dataset("rows")?.read::<i32>()? == all, "{parts:?}");
+    }
+    Ok(())
+}

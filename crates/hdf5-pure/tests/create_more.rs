@@ -6,7 +6,7 @@ use hdf5_pure::options::{Bound, FileSpace};
 use hdf5_pure::references::{RegionReference, StandardReference};
 use hdf5_pure::structure::{Dataspace, MessageType, Part, Reference, Regular, Selection, Target};
 use hdf5_pure::values::Committed;
-use hdf5_pure::{CreateOptions, Datatype, Error, File, ObjectId, Range, Slab, Writer};
+use hdf5_pure::{ChunkIndex, CreateOptions, Datatype, Error, File, ObjectId, Range, Slab, Writer};
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
@@ -423,5 +423,62 @@ fn chunks_at_unfiltered_edges_are_copied_as_they_are_stored() -> Result {
     let id = made(&mut file)?;
     let refused = file.open_id(id)?.write_chunk(&[2, 0], 0, &[0; 7]).map(drop).unwrap_err();
     assert!(refused.to_string().contains("does not have the number of bytes of its elements"), "{refused}");
+    Ok(())
+}
+
+#[test]
+fn a_dataset_whose_attributes_are_refused_is_not_made() -> Result {
+    let mut file = writer(Bound::V110)?;
+    let refused = file.dataset("x").index(ChunkIndex::Implicit).shape([4]).attribute("", 1).write(&[1u8; 4]);
+    assert!(matches!(refused, Err(Error::Usage { argument: "attribute", .. })));
+    assert!(file.dataset("y").shape([2]).attribute("a\0b", 1).create::<u8>().is_err());
+    file.dataset("x").write(&[2u8])?;
+    let file = read(file)?;
+    assert_eq!(file.dataset("x")?.read::<u8>()?, [2]);
+    assert!(file.dataset("y").is_err());
+    Ok(())
+}
+
+#[test]
+fn a_link_whose_name_and_target_are_long_goes_to_a_heap() -> Result {
+    let (name, target) = ("n".repeat(1000), "t".repeat(64_990));
+    for bound in [Bound::V18, Bound::V110] {
+        let mut file = writer(bound)?;
+        file.root().soft_link(&name, &target)?.external_link("far", &target[..30_000], &target[..34_000])?;
+        let file = read(file)?;
+        let links = file.root()?.links()?;
+        assert!(links.len() == 2 && links.iter().all(|link| link.is_ok()));
+        let link = file.root()?.link(&name)?.map(|link| link.target);
+        assert_eq!(link, Some(Target::Soft(target.as_str().into())));
+    }
+    Ok(())
+}
+
+#[test]
+fn what_does_not_fit_into_a_header_is_refused_at_once() -> Result {
+    fn refused<T>(made: hdf5_pure::Result<T>) -> bool {
+        matches!(made, Err(Error::Usage { .. }))
+    }
+    for bound in [Bound::Earliest, Bound::V110] {
+        let mut file = writer(bound)?;
+        let names: Vec<String> = (0..4000).map(|i| format!("number {i}")).collect();
+        let wide = Datatype::compound(names.iter().map(|name| (name.as_str(), Datatype::float64())));
+        assert!(refused(file.root().commit("kind", &wide)));
+        assert!(refused(file.dataset("a").datatype(wide).write_null()));
+        let large = file.dataset("b").datatype(Datatype::opaque(70_000, "")).fill_raw(&[1; 70_000]);
+        assert!(refused(large.shape([1]).create_encoded()));
+        let filtered = file.dataset("c").filters(Filters::new().custom(40_000, vec![7; 20_000]));
+        assert!(refused(filtered.shape([1]).create::<u8>()));
+        let parts = names.iter().map(|name| (name.as_str(), 0, Some(1)));
+        assert!(refused(file.dataset("d").external(parts).shape([4000]).create::<u8>()));
+        let comment = "x".repeat(65_528);
+        assert!(refused(file.dataset("e").comment(&comment).shape([1]).create::<u8>()));
+        assert!(refused(file.root().comment(&comment).map(drop)));
+        file.root().comment(&comment[1..])?;
+        file.dataset("f").write(&[2u8])?;
+        let file = read(file)?;
+        assert_eq!(file.root()?.links()?.len(), 1);
+        assert_eq!(file.dataset("f")?.read::<u8>()?, [2]);
+    }
     Ok(())
 }

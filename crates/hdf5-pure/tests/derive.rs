@@ -126,6 +126,23 @@ fn enumerations_are_read_by_name_and_integers_by_value() -> Result {
     Ok(())
 }
 
+#[test]
+fn enumerations_are_written_by_name() -> Result {
+    let stored =
+        Datatype::enumeration(&Datatype::unsigned(1), [("Proton", 0), ("electron", 1), ("muon", 2)])?;
+    let kinds = [Kind::Proton, Kind::Electron, Kind::Electron];
+    let file = file(|file| {
+        file.dataset("kinds").datatype(stored).write(&kinds)?;
+        let few = Datatype::enumeration(&Datatype::unsigned(1), [("Proton", 0), ("muon", 1)])?;
+        assert!(matches!(file.dataset("few").datatype(few).write(&kinds), Err(Error::Misfit(_))));
+        Ok(())
+    });
+    let dataset = file.dataset("kinds")?;
+    assert_eq!(dataset.read_raw(&dataset.all()?)?, [0, 1, 1]);
+    assert_eq!(dataset.read::<Kind>()?, kinds);
+    Ok(())
+}
+
 fn other_enumeration() -> hdf5_pure::Result<Datatype> {
     Datatype::enumeration(&Datatype::unsigned(1), [("electron", 0), ("Proton", 1), ("muon", 2)])
 }

@@ -401,3 +401,46 @@ fn what_is_told_to_be_free_is_not_in_use() {
         assert!(file.free_space().unwrap().iter().any(|section| section.size >= 1000));
     }
 }
+
+#[test]
+fn a_group_is_not_moved_into_itself_along_a_soft_link() {
+    let mut made = Writer::in_memory(&CreateOptions::default()).unwrap();
+    made.dataset("a/inner/x").write(&[1, 2]).unwrap();
+    made.root().soft_link("to a", "/a").unwrap();
+    made.root().soft_link("further", "to a/./inner").unwrap();
+    made.root().soft_link("round", "round").unwrap();
+    let refused = |moved: Result<(), Error>| matches!(moved, Err(Error::Usage { argument: "path", .. }));
+    let inside = ["to a/b", "further/b", "to a/new/b"];
+    for to in inside {
+        assert!(refused(made.root().move_link("a", to).map(drop)), "{to}");
+    }
+    let bytes = made.into_bytes().unwrap();
+    let mut editor = Editor::in_storage(Box::new(bytes), &EditOptions::default()).unwrap();
+    for to in inside {
+        assert!(refused(editor.move_link("a", to)), "{to}");
+    }
+    assert!(editor.move_link("a", "round/b").is_err());
+    editor.move_link("a/inner", "to a/within").unwrap();
+    editor.commit().unwrap();
+    let file = editor.file().unwrap();
+    assert_eq!(file.dataset("a/within/x").unwrap().read::<i32>().unwrap(), [1, 2]);
+}
+
+#[test]
+fn an_empty_comment_is_none() {
+    let mut made = Writer::in_memory(&CreateOptions::default()).unwrap();
+    made.dataset("x").comment("why").write(&[1]).unwrap();
+    made.root().comment("what").unwrap().comment("").unwrap();
+    let mut editor =
+        Editor::in_storage(Box::new(made.into_bytes().unwrap()), &EditOptions::default()).unwrap();
+    let comment = |editor: &mut Editor, path: &str| {
+        let file = editor.file().unwrap();
+        let node = file.object(path).unwrap();
+        file.object_info(node.address()).unwrap().comment
+    };
+    assert_eq!(comment(&mut editor, "/"), None);
+    assert_eq!(comment(&mut editor, "x"), Some("why".into()));
+    editor.object("x").unwrap().comment("").unwrap();
+    editor.commit().unwrap();
+    assert_eq!(comment(&mut editor, "x"), None);
+}

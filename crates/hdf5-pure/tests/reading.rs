@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use hdf5_pure::walk::Found;
-use hdf5_pure::{Error, File, OpenOptions, Range, Slab, conventions};
+use hdf5_pure::{CreateOptions, Error, File, OpenOptions, Range, Slab, Writer, conventions};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5").join(name)
@@ -145,6 +145,31 @@ fn scales_and_marks() {
     let mark = conventions::matlab_class(&file, dataset.address()).unwrap();
     assert_eq!(mark.as_deref(), Some("single"));
     assert_eq!(conventions::pytables_class(&file, dataset.address()).unwrap(), None);
+}
+
+#[test]
+fn dimensions_of_scales_without_values_and_of_several_dimensions() {
+    let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+    // As netCDF-C writes it, such a scale does not grow together with its variables.
+    let record = file.dataset("record").shape([0]).max_shape([None]).create::<f32>().unwrap().id();
+    file.make_scale(record, "This is a netCDF dimension but not a netCDF variable.         0").unwrap();
+    for (path, len) in [("a", 5), ("b", 3)] {
+        let grows = file.dataset(path).shape([2, len]).max_shape([None, None]);
+        let variable = grows.write(&vec![1i32; 2 * usize::try_from(len).unwrap()]).unwrap();
+        file.attach_scale(variable, 1, record).unwrap();
+    }
+    let width = file.dataset("width").attribute("_Netcdf4Dimid", 7).write(&[0.5, 1.5, 2.5]).unwrap();
+    file.make_scale(width, "width").unwrap();
+    let place = file.dataset("inner/place").shape([2, 3]);
+    let place = place.attribute("_Netcdf4Dimid", 8).attribute("_Netcdf4Coordinates", [8, 7]);
+    let place = place.write(&[1.5; 6]).unwrap();
+    file.make_scale(place, "place").unwrap();
+    let file = File::from_bytes(file.into_bytes().unwrap()).unwrap();
+    let dimensions = conventions::netcdf_dimensions(&file.root().unwrap()).unwrap();
+    let shown: Vec<_> = dimensions.iter().map(|d| (d.name.as_str(), d.len, d.unlimited)).collect();
+    assert_eq!(shown, [("width", 3, false), ("record", 5, true)]);
+    let place = file.dataset("inner/place").unwrap();
+    assert_eq!(conventions::netcdf_dimensions_of(&place).unwrap(), ["place", "width"]);
 }
 
 /// Returns the number of links of a file that can be read, and the number of those that cannot.

@@ -213,6 +213,34 @@ fn what_is_written_after_opening_is_no_fault() {
 }
 
 #[test]
+fn a_chunk_that_is_written_again_at_its_place_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.h5");
+    let file = created(|dataset| dataset.shape([0]).max_shape([None]).chunks([8]).shuffle());
+    std::fs::write(&path, file).unwrap();
+    let mut writer = SwmrWriter::open(&path).unwrap();
+    writer.dataset("d").unwrap().append(&rows(0, 4, 1)).unwrap();
+    writer.flush().unwrap();
+    let file = File::open(&path).unwrap();
+    let dataset = file.dataset("d").unwrap();
+    let first = Slab::new(&[4], [(0..2).into()]).unwrap();
+    for _ in 0..2 {
+        assert_eq!(dataset.read_slab::<i32>(&first).unwrap(), rows(0, 2, 1));
+    }
+    // The C library does so if the filtered chunk has the same size. The low bytes of all elements come first.
+    let chunk = dataset.chunks().unwrap().remove(0).unwrap();
+    let at = usize::try_from(file.base() + chunk.address.0).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    assert_eq!(bytes[at..at + 4], [0, 7, 14, 21]);
+    bytes[at + 1] = 9;
+    let mut written = std::fs::File::options().write(true).open(&path).unwrap();
+    std::io::Write::write_all(&mut written, &bytes).unwrap();
+    for _ in 0..2 {
+        assert_eq!(dataset.read_slab::<i32>(&first).unwrap(), [0, 9]);
+    }
+}
+
+#[test]
 fn a_half_written_structure_is_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.h5");
@@ -276,6 +304,72 @@ fn a_full_disk_leaves_what_readers_saw() {
     }
     println!("crash matrix: hdf5: rows while others read: {refused} full disks");
     assert!(refused > 5, "{refused}");
+}
+
+#[test]
+fn a_flush_that_failed_is_completed_by_the_next() {
+    // A chunk that is not full, and so long that it is written alone.
+    for (index, most) in [
+        (ChunkIndex::ExtensibleArray, None),
+        (ChunkIndex::BtreeV2, None),
+        (ChunkIndex::FixedArray, Some(4_000_000)),
+    ] {
+        let file = created(|dataset| dataset.shape([0]).max_shape([most]).chunks([400_000]).index(index));
+        let disk = Recorded::with_room(file.clone(), file.len() as u64 + 1000);
+        let mut writer = SwmrWriter::in_storage(Box::new(disk.clone()), &OpenOptions::default()).unwrap();
+        writer.dataset("d").unwrap().append(&rows(0, 300_000, 1)).unwrap();
+        assert!(writer.flush().is_err(), "{index:?}");
+        disk.set_room(u64::MAX);
+        writer.flush().unwrap();
+        let found = File::from_bytes(disk.bytes()).unwrap().dataset("d").unwrap();
+        assert!(found.read::<i32>().unwrap() == rows(0, 300_000, 1), "{index:?}");
+        writer.close().unwrap();
+    }
+}
+
+#[test]
+fn a_change_without_new_rows_is_completed_by_the_next_flush() {
+    let file = created(|dataset| {
+        let dataset = dataset.shape([0]).max_shape([None]).chunks([4]).index(ChunkIndex::BtreeV2);
+        dataset.shuffle().fletcher32()
+    });
+    let disk = Recorded::new(file);
+    let mut writer = SwmrWriter::in_storage(Box::new(disk.clone()), &OpenOptions::default()).unwrap();
+    writer.dataset("d").unwrap().append(&rows(0, 100, 1)).unwrap();
+    writer.close().unwrap();
+    let file = disk.bytes();
+    let mut expected = rows(0, 100, 1);
+    expected[8..28].fill(-1);
+    // The disk is full at each step of the flush: for the chunks, for the nodes of their index, and for the file's length.
+    let mut failed = 0;
+    for room in (0..4000).step_by(40) {
+        let disk = Recorded::with_room(file.clone(), file.len() as u64 + room);
+        let mut writer = SwmrWriter::in_storage(Box::new(disk.clone()), &OpenOptions::default()).unwrap();
+        let slab = Slab::new(&[100], [(8..28).into()]).unwrap();
+        writer.dataset("d").unwrap().write_slab(&slab, &[-1; 20]).unwrap();
+        failed += usize::from(writer.flush().is_err());
+        disk.set_room(u64::MAX);
+        writer.close().unwrap();
+        let found = File::from_bytes(disk.bytes()).unwrap().dataset("d").unwrap();
+        assert_eq!(found.read::<i32>().unwrap(), expected, "{room}");
+    }
+    assert!(failed > 10, "{failed}");
+}
+
+#[test]
+fn rows_that_could_not_be_appended_are_appended_again() {
+    let file = created(|dataset| dataset.shape([0]).max_shape([None]).chunks([400_000]));
+    let disk = Recorded::with_room(file.clone(), file.len() as u64 + 1000);
+    let mut writer = SwmrWriter::in_storage(Box::new(disk.clone()), &OpenOptions::default()).unwrap();
+    let mut dataset = writer.dataset("d").unwrap();
+    dataset.append(&rows(0, 10, 1)).unwrap();
+    assert!(dataset.append(&rows(10, 500_000, 1)).is_err());
+    assert_eq!(dataset.shape(), [10]);
+    disk.set_room(u64::MAX);
+    dataset.append(&rows(10, 500_000, 1)).unwrap();
+    writer.close().unwrap();
+    let found = File::from_bytes(disk.bytes()).unwrap().dataset("d").unwrap();
+    assert!(found.read::<i32>().unwrap() == rows(0, 500_010, 1));
 }
 
 #[test]

@@ -19,15 +19,17 @@
 //! # Ok::<(), hdf5_pure::Error>(())
 //! ```
 
+use std::collections::BTreeMap;
+
 use sciformats_core::{Error, Result};
 
 use crate::api::attribute::Attribute;
 use crate::api::dataset::Dataset;
 use crate::api::file::Node;
 use crate::api::group::Group;
-use crate::spec::Address;
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::link::Target;
+use crate::spec::{Address, Name};
 
 /// Turns the error of a missing attribute into `None`.
 fn optional(found: Result<Attribute>) -> Result<Option<Attribute>> {
@@ -142,7 +144,7 @@ pub fn labels(dataset: &Dataset) -> Result<Vec<String>> {
 pub struct NetcdfDimension {
     /// The name of the dimension.
     pub name: String,
-    /// The length of the dimension.
+    /// The length of the dimension. One that can grow is as long as the longest of the variables that use it.
     pub len: u64,
     /// Whether the dimension can grow.
     pub unlimited: bool,
@@ -183,10 +185,12 @@ pub fn netcdf_dimensions(group: &Group) -> Result<Vec<NetcdfDimension>> {
             Some(id) => id.read::<i32>()?.into_iter().next(),
             None => None,
         };
+        let unlimited = maximum.first().is_some_and(Option::is_none);
+        let longest = if unlimited { longest_use(&dataset)? } else { 0 };
         found.push(NetcdfDimension {
             name: link.name.to_text().into_owned(),
-            len: dimensions.first().copied().unwrap_or_default(),
-            unlimited: maximum.first().is_some_and(Option::is_none),
+            len: dimensions.first().copied().unwrap_or_default().max(longest),
+            unlimited,
             without_variable: scale.starts_with(NO_VARIABLE),
             id,
         });
@@ -195,7 +199,48 @@ pub fn netcdf_dimensions(group: &Group) -> Result<Vec<NetcdfDimension>> {
     Ok(found)
 }
 
-/// Returns the names of a netCDF-4 variable's dimensions: those of its scales, or its own name if it is a scale itself.
+crate::compound! {
+    /// A dataset that uses a scale, and the dimension for which it does.
+    struct Use {
+        dataset: Option<Address>,
+        dimension: i64,
+    }
+}
+
+/// Returns the largest length of the dimensions of other datasets that use a scale.
+fn longest_use(scale: &Dataset) -> Result<u64> {
+    let Some(uses) = optional(scale.attribute("REFERENCE_LIST"))? else { return Ok(0) };
+    let mut longest = 0;
+    for Use { dataset, dimension } in uses.read::<Use>()? {
+        // A dataset that was removed may still be in the list.
+        let user = dataset.and_then(|address| scale.file().dataset_at(address).ok());
+        let shape = user.as_ref().map_or(&[][..], Dataset::shape);
+        let used = usize::try_from(dimension).ok().and_then(|axis| shape.get(axis));
+        longest = longest.max(used.copied().unwrap_or_default());
+    }
+    Ok(longest)
+}
+
+/// Returns the names of the dimensions with these numbers in the groups that contain a dataset, the nearest first. A number that no
+/// dimension has gives an empty name.
+fn numbered(dataset: &Dataset, numbers: &[i32]) -> Result<Vec<String>> {
+    let file = dataset.file();
+    let mut names = BTreeMap::new();
+    let mut path = file.path_of(dataset.address())?.unwrap_or_default();
+    while let Some(end) = path.iter().rposition(|&byte| byte == b'/') {
+        path = path.get(..end).unwrap_or_default();
+        let group = if path.is_empty() { file.root()? } else { file.group(&Name::from(path))? };
+        for dimension in netcdf_dimensions(&group)? {
+            if let Some(id) = dimension.id {
+                names.entry(id).or_insert(dimension.name);
+            }
+        }
+    }
+    Ok(numbers.iter().map(|number| names.get(number).cloned().unwrap_or_default()).collect())
+}
+
+/// Returns the names of a netCDF-4 variable's dimensions: those of its scales. A scale itself has its own name as that of its first
+/// dimension; the numbers of all of them are in `_Netcdf4Coordinates` if there are several.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer, conventions};
@@ -220,7 +265,17 @@ pub fn netcdf_dimensions_of(dataset: &Dataset) -> Result<Vec<String>> {
     };
     let scales = scales(dataset)?;
     if scales.iter().all(Vec::is_empty) && scale_name(dataset)?.is_some() {
-        return Ok(vec![name(dataset)?]);
+        let rank = dataset.shape().len();
+        let numbers = match optional(dataset.attribute("_Netcdf4Coordinates"))? {
+            Some(found) => found.read::<i32>()?,
+            None => Vec::new(),
+        };
+        if rank > 1 && numbers.len() == rank {
+            return numbered(dataset, &numbers);
+        }
+        let mut names = vec![name(dataset)?];
+        names.resize(rank.max(1), String::new());
+        return Ok(names);
     }
     scales.iter().map(|scales| scales.first().map_or_else(|| Ok(String::new()), &name)).collect()
 }

@@ -166,12 +166,13 @@ impl EditedTree {
         Ok(removed)
     }
 
-    /// Writes what has changed, children first. Then it frees the old nodes, and writes the header last.
+    /// Writes what has changed, children first. Then it frees the old nodes, and writes the header last. After an error the
+    /// tree can be written again: nodes that were written are not written twice.
     ///
     /// # Errors
     /// Returns the errors of the output.
     pub(crate) fn write(&mut self, output: &mut Output) -> Result<()> {
-        if !std::mem::take(&mut self.changed) {
+        if !self.changed {
             return Ok(());
         }
         let mut header = self.shape.header;
@@ -186,7 +187,9 @@ impl EditedTree {
         }
         let mut bytes = Vec::new();
         header.encode_with(&mut bytes, output.sizes, self.shape.percents)?;
-        output.write(self.at, &bytes)
+        output.write(self.at, &bytes)?;
+        self.changed = false;
+        Ok(())
     }
 }
 

@@ -111,6 +111,13 @@ impl LiveFile {
         series.dataset.resize(&mut self.output, &self.opened.options.registry, shape)
     }
 
+    /// Gives a dataset the smaller `shape` that it had before elements could not be appended. Readers have not seen the larger one.
+    pub(crate) fn take_back(&mut self, number: usize, shape: &[u64]) -> Result<()> {
+        let (_, series) = self.series.get_mut(number).ok_or_else(unknown)?;
+        series.dataset.take_back(&mut self.output, &self.opened.options.registry, shape);
+        Ok(())
+    }
+
     /// Writes elements.
     pub(crate) fn write(&mut self, number: usize, slab: &Slab, bytes: &[u8]) -> Result<()> {
         let (address, series) = self.series.get_mut(number).ok_or_else(unknown)?;
@@ -127,13 +134,14 @@ impl LiveFile {
     ///
     /// # Errors
     /// Returns [`Error::Conflict`] if another program has replaced, truncated or extended the file, and `Io`. Readers
-    /// then see the previous state, or some of the new elements.
+    /// then see the previous state, or some of the new elements, and the next flush goes on where this one ended.
     pub(crate) fn flush(&mut self, durability: Durability) -> Result<()> {
         self.storage.check_unchanged()?;
         if !self.series.iter().any(|(_, series)| series.is_changed()) {
             self.output.flush()?;
             return self.sync(durability);
         }
+        self.series.iter_mut().for_each(|(_, series)| series.begin());
         for (_, series) in &mut self.series {
             series.store(&mut self.output, &self.opened.options.registry)?;
         }
@@ -150,7 +158,9 @@ impl LiveFile {
             series.publish(&mut self.output, &clock)?;
         }
         self.output.flush()?;
-        self.sync(durability)
+        self.sync(durability)?;
+        self.series.iter_mut().for_each(|(_, series)| series.end());
+        Ok(())
     }
 
     fn sync(&mut self, durability: Durability) -> Result<()> {

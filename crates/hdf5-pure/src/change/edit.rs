@@ -7,6 +7,7 @@ use sciformats_core::error::Within;
 use sciformats_core::{Error, Result, bound, spelling};
 
 use crate::change::counts::Counts;
+use crate::change::emit::fits;
 use crate::change::objects::NewParts;
 use crate::change::tree::{Kind, Origin, Settings, Tree, last_name};
 use crate::dataset;
@@ -20,9 +21,21 @@ use crate::object::header::{Now, Object as Stored};
 use crate::object::id::ObjectId;
 use crate::space::output::{Output, Target};
 use crate::space::pending::Flush;
-use crate::spec::Address;
 use crate::spec::message::datatype::Datatype;
 use crate::spec::message::{MessageType, small};
+use crate::spec::{Address, Name};
+
+/// Returns the text of a comment.
+///
+/// # Errors
+/// Returns [`Error::Usage`] if the text contains a NUL character or does not fit into an object header.
+pub(crate) fn comment(text: &[u8]) -> Result<Name> {
+    if text.contains(&0) {
+        return Err(Error::usage("comment", "contains a NUL character"));
+    }
+    fits(MessageType::Comment, bound::sum(text.len(), 1))?;
+    Ok(text.into())
+}
 
 impl Tree {
     /// Creates the tree of a file that is being edited.
@@ -285,32 +298,51 @@ impl Tree {
             Destination::Stored(address) => self.import(*address)?,
             _ => return Ok(()),
         };
-        let mut at = if to.starts_with(b"/") { ObjectId::ROOT } else { from };
-        for name in to.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+        self.outside(moved, from, to, &mut 0).map(drop)
+    }
+
+    /// Follows a path, also through soft links, and fails if an object on the way is `moved`. Returns the object at its end, or `None`
+    /// if there is none in this file.
+    fn outside(
+        &mut self,
+        moved: ObjectId,
+        from: ObjectId,
+        path: &[u8],
+        followed: &mut usize,
+    ) -> Result<Option<ObjectId>> {
+        let mut at = if path.starts_with(b"/") { ObjectId::ROOT } else { from };
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".") {
             if at == moved {
                 return Err(Error::usage(
                     "path",
                     "leads into the object that is moved, which cannot be inside itself",
                 ));
             }
-            at = match self.member(at, name)? {
-                Some(Destination::Object(id)) => id,
-                Some(Destination::Stored(address)) => self.import(address)?,
-                _ => return Ok(()),
+            let next = match self.member(at, name)? {
+                Some(Destination::Object(id)) => Some(id),
+                Some(Destination::Stored(address)) => Some(self.import(address)?),
+                Some(Destination::Soft(target)) => {
+                    *followed = bound::sum(*followed, 1);
+                    // A path with more soft links in a row is refused when the groups on it are looked for.
+                    match *followed <= MAX_LINKS {
+                        true => self.outside(moved, at, target.as_bytes(), followed)?,
+                        false => None,
+                    }
+                }
+                _ => None,
             };
+            let Some(next) = next else { return Ok(None) };
+            at = next;
         }
-        Ok(())
+        Ok(Some(at))
     }
 
-    /// Sets the comment of an object.
+    /// Sets the comment of an object. An empty text removes it.
     ///
     /// # Errors
-    /// Returns [`Error::Usage`] if the text contains a NUL character.
+    /// Returns the errors of [`comment`].
     pub(crate) fn comment(&mut self, id: ObjectId, text: &[u8]) -> Result<()> {
-        if text.contains(&0) {
-            return Err(Error::usage("comment", "contains a NUL character"));
-        }
-        self.object_mut(id)?.comment = Some(text.into());
+        self.object_mut(id)?.comment = Some(comment(text)?);
         Ok(())
     }
 
@@ -422,8 +454,12 @@ impl Tree {
                 };
                 attributes::store(session.context(), &mut self.output, &mut header, changed)?;
             }
-            if let Some(comment) = &object.comment {
-                header.set(MessageType::Comment, 0, |out| small::encode_comment(out, comment))?;
+            match &object.comment {
+                Some(none) if none.as_bytes().is_empty() => drop(header.take(MessageType::Comment)),
+                Some(comment) => {
+                    header.set(MessageType::Comment, 0, |out| small::encode_comment(out, comment))?;
+                }
+                None => {}
             }
             header.write(&mut self.output)?;
         }

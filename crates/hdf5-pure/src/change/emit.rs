@@ -22,6 +22,7 @@ use crate::object::id::{ObjectId, Resolve};
 use crate::space::output::Target;
 use crate::spec::Address;
 use crate::spec::btree_v1::BtreeK;
+use crate::spec::message::datatype::Datatype;
 use crate::spec::message::dense::AttributeInfo;
 use crate::spec::message::fill_value::FillValue;
 use crate::spec::message::layout::Layout;
@@ -51,6 +52,17 @@ impl Parts {
     pub(crate) fn address(&self) -> Result<Address> {
         present(self.address, "address of an object")
     }
+}
+
+/// Fails if a message of `len` bytes is too long for an object header. What is added to a file is checked at once, because an error
+/// at the end would be one of the whole file.
+pub(crate) fn fits(kind: MessageType, len: usize) -> Result<()> {
+    let most = attributes::MAX_MESSAGE;
+    if len > most {
+        let problem = format!("has {len} bytes, but an object header holds messages of at most {most}");
+        return Err(Error::usage(kind.name(), problem));
+    }
+    Ok(())
 }
 
 impl Tree {
@@ -224,7 +236,7 @@ impl Tree {
                 small::encode_modification_time(out, time)
             })?);
         }
-        if let Some(comment) = &object.comment {
+        if let Some(comment) = object.comment.as_ref().filter(|comment| !comment.as_bytes().is_empty()) {
             messages.push(Message::new(MessageType::Comment, 0, |out| small::encode_comment(out, comment))?);
         }
         match &part.attributes {
@@ -263,21 +275,44 @@ impl Tree {
                 dataset.dataspace.encode(out, sizes, version(1, 2))
             })?,
             datatype,
-            fill_message(&dataset.fill, version(2, 3))?,
         ];
-        if !dataset.pipeline.filters.is_empty() {
-            messages.push(Message::new(MessageType::FilterPipeline, CONSTANT, |out| {
-                dataset.pipeline.encode(out, version(1, 2))
-            })?);
-        }
-        if let Data::External(files) = &dataset.data {
-            messages.push(Message::new(MessageType::ExternalFiles, 0, |out| files.encode(out, sizes))?);
-        }
+        messages.extend(self.fixed_messages(dataset)?);
         if let Some(layout) = &part.layout {
             let bytes = dataset.bytes()?;
             messages.push(Message::new(MessageType::Layout, 0, |out| layout.encode(out, sizes, bytes))?);
         }
         Ok(messages)
+    }
+
+    /// Returns those messages of a dataset that are fixed when it is made, except for its datatype.
+    fn fixed_messages(&self, dataset: &Dataset) -> Result<Vec<Message>> {
+        let (bound, sizes) = (self.settings.bound, self.output.sizes);
+        let mut messages = vec![fill_message(&dataset.fill, bound.version(2, 3))?];
+        if !dataset.pipeline.filters.is_empty() {
+            messages.push(Message::new(MessageType::FilterPipeline, CONSTANT, |out| {
+                dataset.pipeline.encode(out, bound.version(1, 2))
+            })?);
+        }
+        if let Data::External(files) = &dataset.data {
+            messages.push(Message::new(MessageType::ExternalFiles, 0, |out| files.encode(out, sizes))?);
+        }
+        Ok(messages)
+    }
+
+    /// Checks that the messages of a new dataset fit into its header. Its datatype has been [checked](Self::checked) already.
+    pub(crate) fn check_messages(&self, dataset: &Dataset) -> Result<()> {
+        let messages = self.fixed_messages(dataset)?;
+        messages.iter().try_for_each(|message| fits(message.kind, message.body.len()))
+    }
+
+    /// Returns a datatype in the form in which the file stores it, if it obeys the rules of the format and fits into a header.
+    pub(crate) fn checked(&self, datatype: &Datatype) -> Result<Datatype> {
+        let datatype = self.datatype(datatype)?;
+        datatype.check()?;
+        let mut message = Vec::new();
+        datatype.encode(&mut message)?;
+        fits(MessageType::Datatype, message.len())?;
+        Ok(datatype)
     }
 
     /// Writes the superblock extension, an object header, if there is something to store in it.

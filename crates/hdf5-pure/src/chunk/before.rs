@@ -76,7 +76,7 @@ impl Before {
         let out = sides.any(|((&at, &n), &size)| bound::product(bound::sum(at, 1), n) > size);
         let mask = chunk.filter_mask | if out { self.skipped } else { 0 };
         let live = self.layout.index != layout::IndexKind::Implicit;
-        Stored { address: chunk.address, size: chunk.size, mask, live }
+        Stored { address: chunk.address, size: chunk.size, mask: Some(mask), live }
     }
 
     /// Returns the chunks of the file in a box.

@@ -1,5 +1,6 @@
 //! Writes chunks: they are filtered and stored as soon as they are complete.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
@@ -8,7 +9,7 @@ use sciformats_core::{Result, Slab, bound};
 
 use crate::chunk::before::Before;
 use crate::chunk::copy::{Rectangle, copy, fill};
-use crate::chunk::index::build::{Chunks, EDGE, Stored};
+use crate::chunk::index::build::{Chunks, Stored};
 use crate::chunk::index::extensible::MAX_ELEMENTS;
 use crate::chunk::index::numbering::Numbering;
 use crate::chunk::too_large;
@@ -92,11 +93,11 @@ pub(super) struct Task {
     pub(super) counts: Vec<u64>,
 }
 
-/// A chunk that was encoded.
-struct Encoded {
+/// A chunk that was encoded, and the filters that were skipped, as in [`Stored`].
+struct Encoded<'a> {
     scaled: Box<[u64]>,
-    bytes: Vec<u8>,
-    mask: u32,
+    bytes: Cow<'a, [u8]>,
+    mask: Option<u32>,
 }
 
 /// Returns whether a chunk with these sides extends beyond a dataset.
@@ -113,12 +114,12 @@ impl Edges {
         reaches_out(self.0.as_deref().unwrap_or_default(), info.shape, scaled)
     }
 
-    fn encode(&self, info: &Info<'_>, scaled: Box<[u64]>, chunk: Vec<u8>) -> Result<Encoded> {
+    fn encode<'c>(&self, info: &Info<'_>, scaled: Box<[u64]>, chunk: Cow<'c, [u8]>) -> Result<Encoded<'c>> {
         if self.reaches_out(info, &scaled) {
-            return Ok(Encoded { scaled, bytes: chunk, mask: EDGE });
+            return Ok(Encoded { scaled, bytes: chunk, mask: None });
         }
         let (bytes, mask) = filter::encode(info.pipeline, info.registry, chunk)?;
-        Ok(Encoded { scaled, bytes, mask })
+        Ok(Encoded { scaled, bytes, mask: Some(mask) })
     }
 }
 
@@ -214,14 +215,14 @@ impl Chunked {
     ) -> Result<()> {
         let len = self.chunk_bytes(info)?;
         let edges = self.edges();
-        let encode = |task: Task| -> Result<Encoded> {
+        let encode = |task: Task| -> Result<Encoded<'static>> {
             let mut chunk = vec![0; len];
             let whole = task.counts == task.to.shape;
             if !whole {
                 fill(&mut chunk, info.fill_value);
             }
             scatter(info, &task, bytes, &mut chunk)?;
-            edges.encode(info, task.scaled, chunk)
+            edges.encode(info, task.scaled, Cow::Owned(chunk))
         };
         let threads = threads(output, info, bound::product(tasks.len(), len));
         filter::each(threads, tasks, encode, |encoded| self.store(output, encoded))
@@ -232,10 +233,11 @@ impl Chunked {
         &mut self,
         output: &mut Output,
         scaled: &[u64],
-        (mask, bytes): (u32, &[u8]),
+        (mask, bytes): (Option<u32>, &[u8]),
     ) -> Result<()> {
+        self.store(output, Encoded { scaled: scaled.into(), bytes: bytes.into(), mask })?;
         self.open.remove(scaled);
-        self.store(output, Encoded { scaled: scaled.into(), bytes: bytes.to_vec(), mask })
+        Ok(())
     }
 
     /// Allocates the space of a chunk whose bytes come later, in place of the existing one.
@@ -243,7 +245,7 @@ impl Chunked {
         &mut self,
         output: &mut Output,
         scaled: &[u64],
-        (mask, size): (u32, u64),
+        (mask, size): (Option<u32>, u64),
     ) -> Result<Address> {
         self.open.remove(scaled);
         let before = match self.implicit {
@@ -281,8 +283,13 @@ impl Chunked {
             return Ok(());
         }
         let open = present(self.open.remove(&task.scaled), "open chunk")?;
-        let encoded = self.edges().encode(info, task.scaled.clone(), open.bytes)?;
-        self.store(output, encoded)
+        let encoded = self.edges().encode(info, task.scaled.clone(), Cow::Borrowed(&open.bytes));
+        let stored = encoded.and_then(|encoded| self.store(output, encoded));
+        if stored.is_err() {
+            // Its elements are nowhere else.
+            self.open.insert(task.scaled.clone(), open);
+        }
+        stored
     }
 
     /// Returns the elements that a chunk has so far.
@@ -291,7 +298,7 @@ impl Chunked {
         if let Some(stored) = self.find(output, info, scaled)? {
             let bytes = output.read_stored("chunk", stored.address, stored.size)?;
             let at = add(output.base(), stored.address.0)?;
-            let decoded = info.registry.decode(info.pipeline, stored.mask, bytes.into(), len, at)?;
+            let decoded = info.registry.decode(info.pipeline, stored.skipped(), bytes.into(), len, at)?;
             return Ok(decoded.into_owned());
         }
         let mut chunk = vec![0; len];
@@ -299,7 +306,7 @@ impl Chunked {
         Ok(chunk)
     }
 
-    fn store(&mut self, output: &mut Output, encoded: Encoded) -> Result<()> {
+    fn store(&mut self, output: &mut Output, encoded: Encoded<'_>) -> Result<()> {
         let Encoded { scaled, bytes, mask } = encoded;
         let size = bytes.len() as u64;
         // If the chunk has an index, the index will tell its old place when it is changed. Without an index, the chunk
@@ -325,14 +332,26 @@ impl Chunked {
         Ok(())
     }
 
-    /// Stores the chunks that are in memory.
+    /// Stores the chunks that are in memory. After an error, those that are not stored stay in memory.
     pub(crate) fn flush(&mut self, output: &mut Output, info: &Info<'_>) -> Result<()> {
-        let open: Vec<_> = std::mem::take(&mut self.open).into_iter().collect();
+        let open = std::mem::take(&mut self.open);
         let edges = self.edges();
-        let encode = |(scaled, open): (Box<[u64]>, Open)| edges.encode(info, scaled, open.bytes);
-        let threads =
-            threads(output, info, open.iter().map(|(_, open)| open.bytes.len()).fold(0, bound::sum));
-        filter::each(threads, open, encode, |encoded| self.store(output, encoded))
+        let bytes = open.values().map(|open| open.bytes.len()).fold(0, bound::sum);
+        let (threads, chunks) = (threads(output, info, bytes), open.iter().collect::<Vec<_>>());
+        let mut stored = 0usize;
+        let flushed = filter::each(
+            threads,
+            chunks,
+            |(scaled, open)| edges.encode(info, scaled.clone(), Cow::Borrowed(&open.bytes)),
+            |encoded| {
+                self.store(output, encoded)?;
+                increase(&mut stored, 1)
+            },
+        );
+        if flushed.is_err() {
+            self.open = open.into_iter().skip(stored).collect();
+        }
+        flushed
     }
 
     /// Returns whether a chunk extends beyond a dataset of this shape.
@@ -354,12 +373,12 @@ impl Chunked {
         let changed: Vec<Box<[u64]>> = self
             .stored
             .iter()
-            .filter(|(scaled, stored)| (stored.mask == EDGE) != edges.reaches_out(info, scaled))
+            .filter(|(scaled, stored)| stored.mask.is_none() != edges.reaches_out(info, scaled))
             .map(|(scaled, _)| scaled.clone())
             .collect();
         for scaled in changed {
             let chunk = self.load(output, info, &scaled)?;
-            let encoded = edges.encode(info, scaled, chunk)?;
+            let encoded = edges.encode(info, scaled, Cow::Owned(chunk))?;
             self.store(output, encoded)?;
         }
         Ok(())
@@ -393,7 +412,7 @@ impl Chunked {
             let address = Address(add(address.0, mul(number, chunk)?)?);
             self.stored.insert(
                 numbering.scaled(number).into(),
-                Stored { address, size: chunk, mask: 0, live: false },
+                Stored { address, size: chunk, mask: Some(0), live: false },
             );
         }
         Ok(())
@@ -425,7 +444,7 @@ impl Chunked {
         let index = match index {
             IndexKind::Single(_) if filtered => {
                 let first = self.stored.values().next();
-                IndexKind::Single(Some(first.map_or((0, 0), |stored| (stored.size, stored.mask))))
+                IndexKind::Single(Some(first.map_or((0, 0), |stored| (stored.size, stored.listed()))))
             }
             other => other,
         };

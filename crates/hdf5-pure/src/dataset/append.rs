@@ -27,6 +27,8 @@ pub(crate) struct Series {
     root: Option<Address>,
     /// The shape that readers see.
     seen: Vec<u64>,
+    /// Whether a flush has begun that did not end.
+    flushing: bool,
 }
 
 impl Series {
@@ -61,7 +63,7 @@ impl Series {
         let header = LiveHeader::open(output, &object, &layout)?;
         let seen = content.dataspace.shape().to_vec();
         let dataset = load::dataset(&opened.context, content, opened.context.btree_k.chunk)?;
-        let mut series = Self { dataset, header, index: None, root, seen };
+        let mut series = Self { dataset, header, index: None, root, seen, flushing: false };
         if let Data::Chunked(chunked) = &mut series.dataset.data {
             chunked.overwrites = series.dataset.pipeline.filters.is_empty();
         }
@@ -98,7 +100,17 @@ impl Series {
             }
             _ => false,
         };
-        chunks || self.seen != self.dataset.shape()
+        self.flushing || chunks || self.seen != self.dataset.shape()
+    }
+
+    /// Begins a flush. If it fails, the next one has to do everything that this one did not.
+    pub(crate) fn begin(&mut self) {
+        self.flushing = self.is_changed();
+    }
+
+    /// Ends a flush that has written everything.
+    pub(crate) fn end(&mut self) {
+        self.flushing = false;
     }
 
     /// Writes the chunks that are in memory.

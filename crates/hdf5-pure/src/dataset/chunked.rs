@@ -1,7 +1,6 @@
 //! Reads elements that are stored in chunks.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use sciformats_core::arith::{add, div, fit, increase, mul, sub};
 use sciformats_core::fault::FaultKind;
@@ -356,15 +355,38 @@ impl Chunks<'_> {
             return self.reader.chunk_into(chunk, out, scratch);
         }
         // If only a part of a chunk is wanted, the rest is likely to be wanted soon, so the decoded chunk is cached.
-        let cache = &self.reader.opened.chunks;
-        let keep = !whole && cache.takes(self.bytes) && !plain;
-        if keep && let Some(bytes) = cache.get(chunk.address) {
-            return placed.copy(&bytes, part).ok_or_else(wrong);
+        if !whole && !plain && self.reader.opened.chunks.takes(self.bytes) {
+            return self.copy_cached(chunk, part, scratch, placed);
         }
         let bytes = self.reader.chunk(self.layout, chunk, self.bytes, scratch)?;
-        if keep {
-            cache.put(chunk.address, Arc::from(bytes));
+        placed.copy(bytes, part).ok_or_else(wrong)
+    }
+
+    /// Copies the selected elements of a chunk that is in the cache, or comes there.
+    fn copy_cached(
+        &self,
+        chunk: &StoredChunk,
+        part: &mut [u8],
+        scratch: &mut Scratch,
+        placed: &Placed,
+    ) -> Result<()> {
+        let (opened, Scratch { stored, buffers }) = (self.reader.opened, scratch);
+        let wrong = || self.reader.layout_fault("chunk size", FaultKind::Overflow);
+        if opened.unchanging
+            && let Some(bytes) = opened.chunks.get(chunk.address, &[])
+        {
+            return placed.copy(&bytes, part).ok_or_else(wrong);
         }
+        let stored = opened.context.read_with("chunk", chunk.address, chunk.size, stored)?;
+        // Another program that writes the file may write a chunk again at the same place.
+        let now = if opened.unchanging { &[][..] } else { stored };
+        if !opened.unchanging
+            && let Some(bytes) = opened.chunks.get(chunk.address, now)
+        {
+            return placed.copy(&bytes, part).ok_or_else(wrong);
+        }
+        let bytes = self.reader.decoded(self.layout, chunk, (stored, self.bytes), buffers)?;
+        opened.chunks.put(chunk.address, now, bytes);
         placed.copy(bytes, part).ok_or_else(wrong)
     }
 }

@@ -32,10 +32,12 @@ pub(crate) fn dataset(context: &Context, content: Content, k: u16) -> Result<Dat
             return Err(Error::unsupported("writing to a virtual dataset without sources"));
         }
         (Layout::Chunked(layout), _) => Data::Chunked(Chunked {
-            overwrites: layout.index == IndexKind::Implicit,
+            overwrites: layout.index == IndexKind::Implicit && layout.address.is_some(),
             implicit: layout.address.filter(|_| layout.index == IndexKind::Implicit),
             dimensions: layout.dimensions,
-            index: Some(layout.index),
+            // Without space for all chunks, their numbers do not say where they are, so that they need another index.
+            index: Some(layout.index)
+                .filter(|index| *index != IndexKind::Implicit || layout.address.is_some()),
             wide: layout.wide_sizes,
             unfiltered_edges: false,
             stored: BTreeMap::new(),
@@ -108,5 +110,5 @@ pub(crate) fn chunks(context: &Context, content: &Content, bounds: &Bounds) -> R
 
 /// Returns a chunk that the file leads to.
 pub(crate) fn stored(chunk: &StoredChunk) -> Stored {
-    Stored { address: chunk.address, size: chunk.size, mask: chunk.filter_mask, live: true }
+    Stored { address: chunk.address, size: chunk.size, mask: Some(chunk.filter_mask), live: true }
 }

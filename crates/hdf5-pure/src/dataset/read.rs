@@ -114,8 +114,8 @@ pub(crate) struct Reader<'a> {
 /// Buffers that are reused from chunk to chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    stored: Buffer,
-    buffers: Buffers,
+    pub(crate) stored: Buffer,
+    pub(crate) buffers: Buffers,
 }
 
 impl<'a> Reader<'a> {
@@ -228,10 +228,21 @@ impl<'a> Reader<'a> {
         bytes: usize,
         scratch: &'s mut Scratch,
     ) -> Result<&'s [u8]> {
+        let Scratch { stored, buffers } = scratch;
+        let stored = self.opened.context.read_with("chunk", chunk.address, chunk.size, stored)?;
+        self.decoded(layout, chunk, (stored, bytes), buffers)
+    }
+
+    /// Works like [`chunk`](Self::chunk) with the bytes `stored` of the chunk.
+    pub(crate) fn decoded<'s>(
+        &'s self,
+        layout: &Chunked,
+        chunk: &StoredChunk,
+        (stored, bytes): (&'s [u8], usize),
+        buffers: &'s mut Buffers,
+    ) -> Result<&'s [u8]> {
         let context = &self.opened.context;
         let pipeline = &self.content.storage()?.pipeline;
-        let Scratch { stored, buffers } = scratch;
-        let stored = context.read_with("chunk", chunk.address, chunk.size, stored)?;
         if self.is_plain(layout, chunk)? {
             return stored.get(..bytes).ok_or_else(|| {
                 let kind = FaultKind::Mismatch { expected: bytes as u64, found: stored.len() as u64 };

@@ -4,7 +4,6 @@ use sciformats_core::arith::{add, div, fit, mul, present, product, sub};
 use sciformats_core::{Error, Range, Result, Slab, bound};
 
 use crate::chunk::copy::fill;
-use crate::chunk::index::build::EDGE;
 use crate::chunk::too_large;
 use crate::chunk::write::{Chunked, Info};
 use crate::dataset::edit::Edited;
@@ -233,15 +232,15 @@ impl Dataset {
         }
     }
 
-    /// Checks that a chunk of `len` bytes after its filters can be stored. Returns the mask of the filters that it skipped, which
-    /// is [`EDGE`] for a chunk at the edge that has no filters.
+    /// Checks that a chunk of `len` bytes after its filters can be stored. Returns the mask of the filters that it skipped, or
+    /// `None` for a chunk at the edge that has no filters.
     fn check_chunk(
         &mut self,
         output: &mut Output,
         registry: &Registry,
         scaled: &[u64],
         (mask, len): (u32, u64),
-    ) -> Result<u32> {
+    ) -> Result<Option<u32>> {
         let wrong = |problem: &'static str| Err(Error::usage("chunk", problem));
         self.sound()?;
         self.flush_tail(output, registry)?;
@@ -273,11 +272,11 @@ impl Dataset {
         if filtered && len.checked_shr(fit(bits, "width of a chunk size")?).is_some_and(|over| over > 0) {
             return wrong("has far more bytes than its elements, and its size does not fit into the index");
         }
-        Ok(if edge { EDGE } else { mask })
+        Ok((!edge).then_some(mask))
     }
 
     /// Extends a new dataset along its first dimension by `rows` rows with the packed bytes `bytes`. Rows that do not
-    /// fill a chunk are collected.
+    /// fill a chunk are collected. After an error the dataset has the rows that it had before.
     pub(crate) fn append(
         &mut self,
         output: &mut Output,
@@ -310,21 +309,39 @@ impl Dataset {
             return Err(wrong("would exceed the maximum shape of the dataset"));
         }
         let begin = sub(*first, gathered(&self.tail, row)?)?;
-        *first = end;
+        let before = std::mem::replace(first, end);
         let fills = end.checked_div(chunk) > begin.checked_div(chunk);
         if !fills && bound::sum(self.tail.len(), bytes.len()) <= TAIL_BYTES {
             self.tail.extend_from_slice(bytes);
             return Ok(());
         }
-        if self.tail.is_empty() {
-            let slab = self.last_rows(rows)?;
-            return self.change(output, registry, &slab, bytes);
+        let held = self.tail.len();
+        let stored = if held == 0 {
+            self.last_rows(rows).and_then(|slab| self.change(output, registry, &slab, bytes))
+        } else {
+            self.tail.extend_from_slice(bytes);
+            self.flush_tail(output, registry)
+        };
+        if stored.is_err() {
+            self.tail.truncate(held);
+            let mut shape = self.shape().to_vec();
+            shape.iter_mut().take(1).for_each(|first| *first = before);
+            self.take_back(output, registry, &shape);
         }
-        self.tail.extend_from_slice(bytes);
-        self.flush_tail(output, registry)
+        stored
     }
 
-    /// Moves the collected rows into chunks.
+    /// Gives a dataset of a new file, or of one that others read, the smaller `shape` that it had before elements could not be
+    /// appended, so that they can be appended again.
+    pub(crate) fn take_back(&mut self, output: &mut Output, registry: &Registry, shape: &[u64]) {
+        // If those of the elements that were stored cannot be removed either, they lie beyond the shape, and nobody sees them.
+        let _ = self.reshape(output, registry, shape);
+        if let Dataspace::Simple { dimensions, .. } = &mut self.dataspace {
+            dimensions.iter_mut().zip(shape).for_each(|(size, before)| *size = *before);
+        }
+    }
+
+    /// Moves the collected rows into chunks. After an error they are still collected.
     pub(crate) fn flush_tail(&mut self, output: &mut Output, registry: &Registry) -> Result<()> {
         if self.tail.is_empty() {
             return Ok(());
@@ -333,10 +350,12 @@ impl Dataset {
         let row = mul(product(inner.iter().copied())?, self.element_size())?;
         let slab = self.last_rows(gathered(&self.tail, row)?)?;
         let mut tail = std::mem::take(&mut self.tail);
-        self.change(output, registry, &slab, &tail)?;
-        tail.clear();
+        let moved = self.change(output, registry, &slab, &tail);
+        if moved.is_ok() {
+            tail.clear();
+        }
         self.tail = tail;
-        Ok(())
+        moved
     }
 
     /// Returns the selection of the last `rows` rows.

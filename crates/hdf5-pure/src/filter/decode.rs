@@ -189,7 +189,8 @@ impl Registry {
     /// # Errors
     /// Returns `Usage` if a filter cannot be applied to these bytes, and `Unsupported` for one that cannot be written.
     pub fn apply(&self, pipeline: &Pipeline, bytes: Vec<u8>) -> Result<(Vec<u8>, u32)> {
-        super::encode::encode(pipeline, self, bytes)
+        let (bytes, mask) = super::encode::encode(pipeline, self, Cow::Owned(bytes))?;
+        Ok((bytes.into_owned(), mask))
     }
 
     /// Undoes the filters of `bytes`, which stand at `offset`, except those whose bit is set in `mask`. The result has

@@ -1,5 +1,6 @@
 //! Applies filters when chunks are written.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use sciformats_core::arith::present;
@@ -46,12 +47,16 @@ fn available(asked: usize) -> usize {
 }
 
 /// Applies the filters in order. Returns the bytes and the mask of the filters that were skipped.
-pub(crate) fn encode(pipeline: &Pipeline, registry: &Registry, bytes: Vec<u8>) -> Result<(Vec<u8>, u32)> {
+pub(crate) fn encode<'a>(
+    pipeline: &Pipeline,
+    registry: &Registry,
+    bytes: Cow<'a, [u8]>,
+) -> Result<(Cow<'a, [u8]>, u32)> {
     let mut bytes = bytes;
     let mut mask = 0u32;
     for (i, filter) in (0u32..).zip(&pipeline.filters) {
         match apply(filter, registry, &bytes)? {
-            Some(encoded) => bytes = encoded,
+            Some(encoded) => bytes = Cow::Owned(encoded),
             None if filter.optional => mask |= present(1u32.checked_shl(i), "bit of a filter")?,
             None => {
                 return Err(Error::usage(
@@ -158,12 +163,17 @@ mod tests {
             [(2, &[][..]), (2, &[0]), (4, &[161, 8]), (5, &[]), (6, &[2, 0]), (32008, &[0, 2])]
         {
             let (pipeline, registry) = (alone(id, true, values), Registry::default());
-            assert_eq!(encode(&pipeline, &registry, vec![7; 64]).unwrap(), (vec![7; 64], 1), "{id}");
+            assert_eq!(
+                encode(&pipeline, &registry, vec![7; 64].into()).unwrap(),
+                (vec![7; 64].into(), 1),
+                "{id}"
+            );
             assert_eq!(registry.undo(&pipeline, 1, &[7; 64], 64).unwrap(), [7; 64], "{id}");
             assert!(registry.undo(&pipeline, 0, &[7; 64], 64).is_err(), "{id}");
-            assert!(encode(&alone(id, false, values), &registry, vec![7; 64]).is_err(), "{id}");
+            assert!(encode(&alone(id, false, values), &registry, vec![7; 64].into()).is_err(), "{id}");
         }
         let (pipeline, registry) = (alone(2, true, &[2]), Registry::default());
-        assert_eq!(encode(&pipeline, &registry, vec![1, 0, 2, 0]).unwrap(), (vec![1, 2, 0, 0], 0));
+        let encoded = encode(&pipeline, &registry, vec![1, 0, 2, 0].into()).unwrap();
+        assert_eq!(encoded, (vec![1, 2, 0, 0].into(), 0));
     }
 }

@@ -77,6 +77,10 @@ pub(crate) struct Member {
     pub(crate) message: Option<Vec<u8>>,
 }
 
+/// The number of bytes of a name and of what the link says of its target that fit into a message of a header together with the
+/// other fields.
+const LONGEST_COMPACT: usize = 65_000;
+
 /// The target of a link.
 #[derive(Clone, Debug)]
 pub(crate) enum Destination {
@@ -93,6 +97,18 @@ pub(crate) enum Destination {
         class: u8,
         data: Vec<u8>,
     },
+}
+
+impl Destination {
+    /// Returns the number of bytes that a link stores of its target beside the address of an object.
+    fn value_len(&self) -> usize {
+        match self {
+            Self::Object(_) | Self::Stored(_) => 0,
+            Self::Soft(path) => path.as_bytes().len(),
+            Self::External { file, path } => bound::sum(file.as_bytes().len(), path.as_bytes().len()),
+            Self::User { data, .. } => data.len(),
+        }
+    }
 }
 
 /// Where the links of a group are stored.
@@ -300,7 +316,8 @@ impl Group {
     /// Returns whether the links stay in the header, which holds at most `most` links.
     fn is_compact(&self, most: usize) -> bool {
         // A link that is longer than a message can only be stored in a heap.
-        self.len() <= most && self.members().all(|link| link.name.len() < 32_000)
+        let short = |link: Seen<'_>| bound::sum(link.name.len(), link.to.value_len()) < LONGEST_COMPACT;
+        self.len() <= most && self.members().all(short)
     }
 
     /// Returns where the links are stored. `properties` describes a new-style group; without it, the links are in a symbol table

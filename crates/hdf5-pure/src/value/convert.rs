@@ -3,7 +3,9 @@
 //! When elements are written, they are converted to the stored datatype only where no value changes. Reading follows
 //! the same rule, in [`sciformats_core::number`]. With [`Conversion::Lossy`], and for the sources of a virtual dataset,
 //! numbers are converted as the C library does it: an integer that does not fit becomes the nearest value that does,
-//! fractions are cut off, and a NaN becomes 0 as an integer.
+//! fractions are cut off, and a NaN becomes 0 as an integer. Enumerations are converted by the names of their members.
+
+use std::collections::BTreeMap;
 
 use sciformats_core::arith::{mul, present};
 use sciformats_core::endian::ByteOrder;
@@ -11,7 +13,7 @@ use sciformats_core::number::{BFloat16, Float16, Number, NumberType, Real, not_s
 use sciformats_core::{Conversion, Error, Misfit, Result, bound};
 
 use crate::spec::message::datatype::{
-    Class, Datatype, FixedPoint, FloatOrder, Member, Padding, VariableLength,
+    Class, Datatype, EnumMember, FixedPoint, FloatOrder, Member, Padding, VariableLength,
 };
 use crate::value::canonical::unpadded;
 use crate::value::element_type::{self, ElementType};
@@ -131,8 +133,6 @@ pub(crate) fn kept_elements(
     conversion: Conversion,
     mut kept: Option<&mut Kept<'_>>,
 ) -> Result<Vec<u8>> {
-    /// The size of the largest number. Sizes come from the file, and an absurd one must not cause a large allocation.
-    const MOST: u32 = 32;
     if same(from, to) && (kept.is_none() || !from.is_variable()) {
         return Ok(raw);
     }
@@ -158,6 +158,20 @@ pub(crate) fn kept_elements(
         }
         _ => {}
     }
+    match (&from.class, &to.class) {
+        (Class::Enumeration { members: own, .. }, Class::Enumeration { members: wanted, .. })
+            if from.size.max(to.size) <= MOST && (conversion != Conversion::None || alike(from, to)) =>
+        {
+            enumerations((from, own), (to, wanted), &raw, conversion)
+        }
+        _ => numbers(from, to, &raw, conversion),
+    }
+}
+
+/// The size of the largest number. Sizes come from the file, and an absurd one must not cause a large allocation.
+const MOST: u32 = 32;
+
+fn numbers(from: &Datatype, to: &Datatype, raw: &[u8], conversion: Conversion) -> Result<Vec<u8>> {
     let refused = || match (from.element_type(), to.element_type()) {
         (Ok(from), Ok(to)) => Error::unsupported(format!("converting elements from {from} to {to}")),
         (Err(error), _) | (_, Err(error)) => error,
@@ -219,6 +233,42 @@ fn compounds(
     if let Some(lost) = own.iter().find(|source| wanted.iter().all(|member| member.name != source.name)) {
         let problem = format!("have the member {:?}, which the stored compound lacks", lost.name.to_text());
         return Err(Error::usage("values", problem));
+    }
+    Ok(out)
+}
+
+/// Converts enumerations by the names of their members, as the C library does. A value without a name has none in the other
+/// enumeration either; with [`Conversion::Lossy`] all its bits are set.
+fn enumerations(
+    (from, own): (&Datatype, &[EnumMember]),
+    (to, wanted): (&Datatype, &[EnumMember]),
+    raw: &[u8],
+    conversion: Conversion,
+) -> Result<Vec<u8>> {
+    let size = |datatype: &Datatype| bound::addressable(datatype.size.into());
+    let named: BTreeMap<&[u8], &[u8]> =
+        wanted.iter().map(|member| (member.name.as_bytes(), &member.value[..])).collect();
+    let mut values: BTreeMap<&[u8], Option<&[u8]>> = BTreeMap::new();
+    for member in own {
+        let value = values.entry(&member.value).or_default();
+        *value = value.or_else(|| named.get(member.name.as_bytes()).copied());
+    }
+    let nameless = vec![0xff; size(to)];
+    let mut out = Vec::new();
+    for (index, element) in raw.chunks_exact(size(from).max(1)).enumerate() {
+        let value = match (values.get(element), conversion) {
+            (Some(value), _) => *value,
+            (None, Conversion::Lossy) => Some(&nameless[..]),
+            (None, _) => None,
+        };
+        match value.filter(|value| value.len() == nameless.len()) {
+            Some(value) => out.extend_from_slice(value),
+            None => {
+                let integers = || Error::unsupported("an enumeration that is not based on integers");
+                let number = number(from, element).ok_or_else(integers)??;
+                return Err(Error::Misfit(Misfit::new(index as u64, &number, "the stored enumeration")));
+            }
+        }
     }
     Ok(out)
 }
@@ -368,6 +418,23 @@ mod tests {
         let fixed =
             FixedPoint { order, low_padding: false, high_padding: false, signed, bit_offset: 0, precision };
         Datatype { version: 1, size, class: Class::FixedPoint(fixed) }
+    }
+
+    #[test]
+    fn enumerations_are_converted_by_name() {
+        let of = |base: &Datatype, members: [(&str, i64); 3]| Datatype::enumeration(base, members).unwrap();
+        let from = of(&Datatype::unsigned(1), [("off", 0), ("on", 1), ("broken", 2)]);
+        let to = of(&fixed(2, true, ByteOrder::Big), [("on", -1), ("off", 7), ("lost", 2)]);
+        for how in [Conversion::Exact, Conversion::Lossy] {
+            assert_eq!(elements(&from, &to, vec![1, 0, 1], how).unwrap(), [0xff, 0xff, 0, 7, 0xff, 0xff]);
+            // The other enumeration has no such name.
+            assert!(matches!(elements(&from, &to, vec![2], how), Err(Error::Misfit(_))));
+        }
+        // A value without a name.
+        assert!(matches!(elements(&from, &to, vec![0, 9], Conversion::Exact), Err(Error::Misfit(_))));
+        assert_eq!(elements(&from, &to, vec![0, 9], Conversion::Lossy).unwrap(), [0, 7, 0xff, 0xff]);
+        // A number is no name.
+        assert_eq!(elements(&Datatype::unsigned(1), &to, vec![2], Conversion::Exact).unwrap(), [0, 2]);
     }
 
     #[test]

@@ -34,6 +34,11 @@ impl Recorded {
         Self(Arc::new(Mutex::new(State { bytes, steps: Vec::new(), room: u64::MAX, kept: false })))
     }
 
+    /// Changes the largest length of the file, as when something else is removed from a full disk.
+    pub(crate) fn set_room(&self, room: u64) {
+        self.lock().room = room;
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

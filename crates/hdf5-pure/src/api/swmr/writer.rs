@@ -454,12 +454,18 @@ impl SwmrDataset<'_> {
     ///
     /// # Errors
     /// Returns the errors of [`write_slab`](Self::write_slab), and [`Error::Usage`] if the values do not fill the other
-    /// dimensions or the maximum shape does not allow the growth.
+    /// dimensions or the maximum shape does not allow the growth. After an error the dataset has
+    /// the shape that it had before.
     pub fn append_along<T: Store>(&mut self, axis: usize, values: &[T]) -> Result<&mut Self> {
         let (shape, slab) = appended(self.shape(), axis, values.len() as u64)?;
         let bytes = self.stored(values)?;
+        let before = self.shape.clone();
         self.resize(&shape)?;
-        self.writer.file.write(self.number, &slab, &bytes)?;
+        if let Err(error) = self.writer.file.write(self.number, &slab, &bytes) {
+            self.writer.file.take_back(self.number, &before)?;
+            self.shape = before;
+            return Err(error);
+        }
         Ok(self)
     }
 }

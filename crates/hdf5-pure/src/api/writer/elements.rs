@@ -498,11 +498,23 @@ impl<'w> DatasetWriter<'w> {
     ///
     /// # Errors
     /// Returns the errors of [`write_slab`](Self::write_slab), and [`Error::Usage`] if the values do not fill the other
-    /// dimensions or the maximum shape does not allow the growth.
+    /// dimensions or the maximum shape does not allow the growth. After an error the dataset of
+    /// a new file has the shape that it had before.
     pub fn append_along<T: Store>(&mut self, axis: usize, values: &[T]) -> Result<&mut Self> {
         let (shape, slab) = appended(self.shape(), axis, values.len() as u64)?;
         let bytes = self.stored(values)?;
-        self.resize(&shape)?.write_stored(&slab, &bytes)
+        let before = self.shape.clone();
+        self.resize(&shape)?;
+        if let Err(error) = self.write_stored(&slab, &bytes) {
+            let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
+            // A dataset that is edited cannot be committed any more.
+            if dataset.edited.is_none() {
+                dataset.take_back(output, registry, &before);
+                self.shape = before;
+            }
+            return Err(error);
+        }
+        Ok(self)
     }
 
     /// Sets an attribute of the dataset. An existing attribute of this name gets the new value.

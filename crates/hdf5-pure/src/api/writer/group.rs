@@ -323,7 +323,7 @@ impl<'w> GroupWriter<'w> {
     /// Returns [`Error::Usage`](crate::Error::Usage) if the name exists already or is not a valid name, or the bound of
     /// the file does not allow the datatype.
     pub fn commit(&mut self, path: &(impl AsName + ?Sized), datatype: &Datatype) -> Result<ObjectId> {
-        let datatype = self.tree.datatype(datatype)?;
+        let datatype = self.tree.checked(datatype)?;
         self.tree.insert(self.id, path.name_bytes(), Kind::Datatype(datatype))
     }
 }

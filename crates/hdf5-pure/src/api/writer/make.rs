@@ -9,11 +9,12 @@ use crate::api::writer::dataset::{DatasetBuilder, Place};
 use crate::api::writer::elements::DatasetWriter;
 use crate::api::writer::filters::Filtered;
 use crate::api::writer::layout::{self, ChunkIndex, Growth};
-use crate::change::tree::Kind;
+use crate::change::tree::{Kind, Tree};
 use crate::chunk::shape;
 use crate::chunk::write::Chunked;
 use crate::dataset::write::{Data, Dataset};
 use crate::heap::local;
+use crate::object::attributes::Attribute;
 use crate::object::bound::Bound;
 use crate::object::id::ObjectId;
 use crate::spec::Name;
@@ -199,10 +200,13 @@ impl<'w> DatasetBuilder<'w> {
             return Err(error);
         }
         let datatype = match (self.committed, self.datatype.take()) {
-            (Some(id), _) => self.tree.committed(id)?.clone(),
-            (None, asked) => self.tree.datatype(asked.as_ref().unwrap_or(own))?,
+            (Some(id), _) => {
+                let committed = self.tree.committed(id)?.clone();
+                committed.check()?;
+                committed
+            }
+            (None, asked) => self.tree.checked(asked.as_ref().unwrap_or(own))?,
         };
-        datatype.check()?;
         let value = self.fill_value(&datatype)?;
         let filled = value != Fill::Default;
         let data = self.data(&dataspace, &datatype)?;
@@ -242,14 +246,12 @@ impl<'w> DatasetBuilder<'w> {
         if filled {
             dataset.fill_compact();
         }
-        if implicit {
-            dataset.allocate_chunks(&mut self.tree.output)?;
-        }
+        self.tree.check_messages(&dataset)?;
         let id = self.tree.insert(self.parent, self.path.as_bytes(), Kind::Dataset(Box::new(dataset)))?;
-        for attribute in self.attributes {
-            self.tree.attribute(id, attribute)?;
+        if let Err(error) = complete(self.tree, id, implicit, self.attributes, self.comment) {
+            self.tree.withdraw(id);
+            return Err(error);
         }
-        self.tree.object_mut(id)?.comment = self.comment;
         Ok(DatasetWriter::new(self.tree, id)?.with_conversion(self.conversion).named(self.path.to_text()))
     }
 
@@ -389,4 +391,23 @@ impl<'w> DatasetBuilder<'w> {
             before: None,
         }))
     }
+}
+
+/// Allocates the chunks of a new dataset, if its index needs all of them, and gives it its attributes and its comment.
+fn complete(
+    tree: &mut Tree,
+    id: ObjectId,
+    implicit: bool,
+    attributes: Vec<Attribute>,
+    comment: Option<Name>,
+) -> Result<()> {
+    if implicit {
+        let (dataset, output, _) = tree.dataset_mut(id)?;
+        dataset.allocate_chunks(output)?;
+    }
+    for attribute in attributes {
+        tree.attribute(id, attribute)?;
+    }
+    tree.object_mut(id)?.comment = comment;
+    Ok(())
 }

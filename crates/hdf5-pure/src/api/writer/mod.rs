@@ -341,7 +341,7 @@ impl Writer {
         self.tree.attribute(object, attribute)
     }
 
-    /// Sets the comment of an object.
+    /// Sets the comment of an object. An empty text removes it.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -356,7 +356,8 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// Returns [`Error::Usage`] if the object does not belong to this file, or the comment contains a NUL character.
+    /// Returns [`Error::Usage`] if the object does not belong to this file, or the comment contains a NUL
+    /// character or is too long for an object header.
     pub fn comment(&mut self, object: ObjectId, text: &(impl AsName + ?Sized)) -> Result<()> {
         self.tree.comment(object, text.name_bytes())
     }
@@ -400,7 +401,7 @@ impl Writer {
     /// # Errors
     /// Returns [`Error::Usage`] if the bound of the file does not allow the datatype.
     pub fn commit_unlinked(&mut self, datatype: &Datatype) -> Result<ObjectId> {
-        let datatype = self.tree.datatype(datatype)?;
+        let datatype = self.tree.checked(datatype)?;
         self.tree.add(Kind::Datatype(datatype), None)
     }
 

@@ -109,7 +109,7 @@ macro_rules! object_methods {
             Ok(self)
         }
 
-        #[doc = concat!("Sets the comment of the ", $what, ".")]
+        #[doc = concat!("Sets the comment of the ", $what, ". An empty text removes it.")]
         ///
         /// ```
         /// use hdf5_pure::{Editor, File};
@@ -129,7 +129,8 @@ macro_rules! object_methods {
         /// ```
         ///
         /// # Errors
-        /// Returns [`Error::Usage`](crate::Error::Usage) if the text contains a NUL character.
+        /// Returns [`Error::Usage`](crate::Error::Usage) if the text contains a NUL character or is too long for an
+        /// object header.
         pub fn comment(&mut self, text: &(impl $crate::AsName + ?Sized)) -> sciformats_core::Result<&mut Self> {
             self.tree.comment(self.id, text.name_bytes())?;
             Ok(self)

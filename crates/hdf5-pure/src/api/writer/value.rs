@@ -9,11 +9,11 @@ use crate::api::writer::layout::{self, Growth};
 use crate::change::tree::Tree;
 use crate::object::attributes::Attribute;
 use crate::object::id::ObjectId;
+use crate::spec::is_utf8;
 use crate::spec::message::attribute::NewAttribute;
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::{CharacterSet, Datatype};
 use crate::spec::message::shared::Shared;
-use crate::spec::{Name, is_utf8};
 use crate::value::references::{Reference, RegionReference, StandardReference};
 use crate::value::store::{Encoder, Store, encoded, refuse_indirect};
 
@@ -301,14 +301,6 @@ pub(crate) fn attribute(tree: &mut Tree, name: &[u8], value: impl Value) -> Resu
     };
     new.encode(&mut message, version)?;
     Ok(Attribute { name: name.into(), message, committed, creation_order: None, shared: None })
-}
-
-/// Checks a comment and returns it in its stored form.
-pub(crate) fn comment(text: &[u8]) -> Result<Name> {
-    if text.contains(&0) {
-        return Err(Error::usage("comment", "contains a NUL character"));
-    }
-    Ok(text.into())
 }
 
 /// Checks the parts of a link's value.

@@ -10,20 +10,32 @@ use crate::spec::fixed_array::Element;
 use crate::spec::message::layout::IndexKind;
 use crate::spec::{Address, Sizes};
 
-/// The mask of a chunk that is not filtered because it extends beyond the dataset. Indexes do not store this; readers
-/// know it from the place of the chunk.
-pub(crate) const EDGE: u32 = u32::MAX;
-
 /// Where a chunk is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) address: Address,
     /// The number of bytes as stored.
     pub(crate) size: u64,
-    /// The filters that were skipped.
-    pub(crate) mask: u32,
+    /// The filters that were skipped, or `None` for a chunk that is not filtered because it extends beyond the dataset.
+    pub(crate) mask: Option<u32>,
     /// Whether the file leads to the chunk already, so that it must not be overwritten.
     pub(crate) live: bool,
+}
+
+impl Stored {
+    /// Returns the filters that were skipped.
+    pub(crate) fn skipped(&self) -> u32 {
+        match self.mask {
+            Some(mask) => mask,
+            None => u32::MAX,
+        }
+    }
+
+    /// Returns the mask that an index stores. It says nothing of a chunk that extends beyond the dataset; readers know from its
+    /// place that it is not filtered.
+    pub(crate) fn listed(&self) -> u32 {
+        self.mask.unwrap_or_default()
+    }
 }
 
 /// The chunks of a dataset, and what indexes know about it.
@@ -74,8 +86,7 @@ impl Chunks<'_> {
             return Ok(None);
         }
         counted(stored.size, self.size_width)?;
-        let mask = if stored.mask == EDGE { 0 } else { stored.mask };
-        Ok(Some((stored.size, mask)))
+        Ok(Some((stored.size, stored.listed())))
     }
 
     pub(crate) fn absent(&self) -> Result<Vec<u8>> {

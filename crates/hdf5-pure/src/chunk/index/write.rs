@@ -19,7 +19,7 @@ use sciformats_core::{Error, Result};
 
 use crate::chunk::index::btree1::write::{Btree1Writer, Shape as Btree1Shape};
 use crate::chunk::index::btree2::write::Btree2Writer;
-use crate::chunk::index::build::{EDGE, Stored, counted};
+use crate::chunk::index::build::{Stored, counted};
 use crate::chunk::index::extensible::write::ExtensibleWriter;
 use crate::chunk::index::fixed::write::FixedWriter;
 use crate::chunk::index::numbering::Numbering;
@@ -74,13 +74,13 @@ impl Elements {
             return Ok(None);
         }
         counted(stored.size, self.size_width)?;
-        Ok(Some((stored.size, if stored.mask == EDGE { 0 } else { stored.mask })))
+        Ok(Some((stored.size, stored.listed())))
     }
 
     /// Returns the chunk of an element or a record, if it leads to one.
     fn stored(&self, address: Option<Address>, filtered: Option<(u64, u32)>) -> Option<Stored> {
         let (size, mask) = filtered.unwrap_or((self.chunk, 0));
-        address.map(|address| Stored { address, size, mask, live: true })
+        address.map(|address| Stored { address, size, mask: Some(mask), live: true })
     }
 
     /// Returns the chunk of an encoded element.

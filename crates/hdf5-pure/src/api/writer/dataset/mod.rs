@@ -11,6 +11,7 @@ use crate::api::named::AsName;
 use crate::api::writer::filters::Filters;
 use crate::api::writer::layout::{ChunkIndex, Growth};
 use crate::api::writer::value::{self, Value};
+use crate::change::edit;
 use crate::change::tree::Tree;
 use crate::object::attributes::Attribute;
 use crate::object::id::ObjectId;
@@ -256,7 +257,7 @@ impl<'w> DatasetBuilder<'w> {
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn comment(mut self, text: &(impl AsName + ?Sized)) -> Self {
-        match value::comment(text.name_bytes()) {
+        match edit::comment(text.name_bytes()) {
             Ok(comment) => self.comment = Some(comment),
             Err(error) => self.fail(error),
         }

@@ -50,7 +50,7 @@ impl Chunks<'_> {
 pub(crate) fn key(scaled: &[u64], stored: Stored, dimensions: &[u64]) -> Result<ChunkKey> {
     let large = |_| Error::usage("chunk", "has 4 GiB or more, which a version 1 B-tree cannot store");
     let size = u32::try_from(stored.size).map_err(large)?;
-    Ok(ChunkKey { size, filter_mask: stored.mask, offsets: offsets(scaled, dimensions)?, byte: 0 })
+    Ok(ChunkKey { size, filter_mask: stored.skipped(), offsets: offsets(scaled, dimensions)?, byte: 0 })
 }
 
 /// Returns the first element of a chunk of `dimensions` elements.

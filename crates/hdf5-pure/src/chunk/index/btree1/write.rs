@@ -386,5 +386,5 @@ impl Held {
 
 /// Returns the stored chunk of a leaf entry.
 fn entry(key: &ChunkKey, address: Option<Address>) -> Option<Stored> {
-    address.map(|address| Stored { address, size: key.size.into(), mask: key.filter_mask, live: true })
+    address.map(|address| Stored { address, size: key.size.into(), mask: Some(key.filter_mask), live: true })
 }

@@ -95,7 +95,7 @@ impl Btree2Writer {
     /// Writes changed nodes to fresh space, children first, and then the header.
     pub(crate) fn flush(&mut self, output: &mut Output) -> Result<()> {
         self.sound()?;
-        self.tree.write(output).inspect_err(|error| self.broken = Some(error.clone()))?;
+        self.tree.write(output)?;
         if std::mem::take(&mut self.changed) && !output.is_edited() {
             // Opening the tree again drops its nodes from memory. Otherwise a tree that grows for a long time would
             // fill it.
