@@ -160,8 +160,8 @@ def target(value: _types.Reference, of: Any) -> tuple[int, Any]:
         node = opened.root.object(path) if path else opened.root
         return node.address, node
     address = value.home[1]
-    if opened.editor is not None and value.epoch is not None:
-        opened.check_place(address, value.epoch)
+    if value.epoch is not None and opened.is_going(address, value.epoch):
+        raise ValueError("the object of the reference was removed from the file")
     try:
         return address, opened.root.object_at(address)
     except (KeyError, OSError, ValueError):

@@ -291,6 +291,8 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
 
     def _referred(self, ref: _types.Reference) -> Any:
         """Return the object of a reference that knows its address, because it has no path or may have another one than before."""
+        if ref.epoch is not None and ref.home is not None and self._file_of.is_going(ref.home[1], ref.epoch):
+            raise KeyError("Unable to open object by token (it was removed)")
         address, node = _encode.target(ref, self)
         if node is None:
             raise KeyError(f"Unable to open object by token (there is none at the address {address} any more)")

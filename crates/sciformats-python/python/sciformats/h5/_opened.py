@@ -239,6 +239,10 @@ class Opened(Opening):
         if self.is_removed(address, epoch):
             raise ValueError("the object was removed from the file, and the file was written since")
 
+    def is_going(self, address: int, epoch: int) -> bool:
+        """Return whether what was at an address in an epoch was removed, perhaps only since the file was written last."""
+        return max(self._removing.get(address, 0), self._removed.get(address, 0)) > epoch
+
     def is_removed(self, address: int, epoch: int) -> bool:
         """Return whether what was at an address in an epoch was removed, so that another object may be there."""
         return bool(self._removed) and self._removed.get(address, 0) > epoch
