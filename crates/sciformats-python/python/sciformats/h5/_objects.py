@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sciformats._open import Address, checked, state_of
-from sciformats.errors import Conflict, Error, Forbidden, MissingFile
+from sciformats.errors import Conflict, Forbidden, MissingFile
 from sciformats.h5 import _create, _encode, _locks, _names, _types, h5
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._identifiers import FileID, GroupID, ObjectID
@@ -18,6 +18,7 @@ from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._members import Members, NamedMembers, Names, beneath
 from sciformats.h5._open import again, kept, opened
 from sciformats.h5._opened import SHOWS_ELEMENTS, Again, Guarded, Opened
+from sciformats.h5._placed import Placed
 from sciformats.h5._writing import GroupWriting
 
 
@@ -30,14 +31,8 @@ def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part not in ("", ".")]
 
 
-class HLObject:
+class HLObject(Placed):
     """The common part of files, groups, datasets and committed types."""
-
-    #: How many objects had been removed from the file when this one was found.
-    _epoch = 0
-
-    #: How many links had been removed or moved when its path was known to lead to it.
-    _moves = 0
 
     #: What the Rust part has said about the object, and after how many changes of the file it did so.
     _facts: tuple[int, dict[str, Any]] | None = None
@@ -69,48 +64,6 @@ class HLObject:
         self._file_of.check_open()
         self._file_of.check_place(self._address, self._epoch)
         return Guarded(self._file_of, self._address, self._name)
-
-    @property
-    def _place(self) -> tuple[int, str]:
-        """The address and the path of the object, for changes."""
-        if self._found is None:
-            self._file_of.check_place(self._address, self._epoch)
-        return self._address, self._path_now() or ""
-
-    def _path_now(self) -> str | None:
-        """Return a path that leads to the object, or ``None`` if none is known: links are removed and moved while a file is written."""
-        opened = self._file_of
-        if self._found is not None or opened.is_closed or (self._moves == opened.moves and self._name is not None):
-            return self._name
-        moves = opened.moves
-        if self._name is None or not self._leads_here(self._name):
-            self._name = self._node.path_of(self._address)
-        self._moves = moves
-        return self._name
-
-    def _leads_here(self, path: str) -> bool:
-        """Return whether a path leads to the object, and not to another one that has its name now."""
-        root = self._file_of.root
-        if not path.strip("/"):
-            return bool(root.address == self._address)
-        try:
-            found = root.object(path.strip("/"))
-            return bool(found.address == self._address and found.is_with(self._file_of.root_node))
-        except (Error, KeyError, OSError, ValueError):
-            return False
-
-    def _linked_path(self) -> str:
-        """Return the path of the object, for changes that need one.
-
-        Raises
-        ------
-        ValueError
-            If no link leads to the object any more.
-        """
-        path = self._path_now()
-        if path is None:
-            raise ValueError("no link leads to the object any more, so that it has no path")
-        return path
 
     @property
     def _is_removed(self) -> bool:
@@ -169,15 +122,6 @@ class HLObject:
         found = _types.Reference()
         self._refer(found)
         return found
-
-    def _refer(self, made: _types.Reference) -> None:
-        """Let a reference lead to the object, also when it gets another path."""
-        path = self._path_now() or self._node.path_of(self._address)
-        made.path = f"?{self._address}" if path is None else path
-        if path is None or self._found is None:
-            made.home = (self._file_of.address, self._address)
-        if self._found is None:
-            made.epoch = self._epoch
 
     def _fact(self, method: str) -> Any:
         """Return what a method of the Rust part says. It is asked once, and again if something other than elements was changed."""
