@@ -15,6 +15,23 @@ pub(crate) fn closed() -> PyErr {
     pyo3::exceptions::PyValueError::new_err("the file is closed; open it again to read from it")
 }
 
+/// Returns the exception for a file that a forked process would have to open again, but that is not the same any more.
+pub(crate) fn changed(path: Option<&str>) -> PyErr {
+    let text =
+        "the file was changed since it was opened, and a forked process has to open it again; open it anew";
+    Python::attach(|py| made(py, ("conflict", text, path, None, None)).unwrap_or_else(|failed| failed))
+}
+
+type Parts<'a> = (&'a str, &'a str, Option<&'a str>, Option<u64>, Option<i32>);
+
+fn made(py: Python<'_>, parts: Parts<'_>) -> PyResult<PyErr> {
+    let made = py.import("sciformats.errors")?.call_method1("_of", parts);
+    Ok(match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(_) => PyRuntimeError::new_err(parts.1.to_owned()),
+    })
+}
+
 fn exception(py: Python<'_>, error: &Error, path: Option<&str>) -> PyResult<PyErr> {
     let errno = match error {
         Error::Io { source, .. } => source.raw_os_error().or(by_kind(source.kind())),
@@ -24,12 +41,7 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&str>) -> PyResult<PyEr
         Error::Io { path: Some(own), .. } | Error::Conflict { path: Some(own), .. } => own.to_str().or(path),
         _ => path,
     };
-    let module = py.import("sciformats.errors")?;
-    let made = module.call_method1("_of", (word(error), error.to_string(), path, error.offset(), errno));
-    Ok(match made {
-        Ok(exception) => PyErr::from_value(exception),
-        Err(_) => PyRuntimeError::new_err(error.to_string()),
-    })
+    made(py, (word(error), &error.to_string(), path, error.offset(), errno))
 }
 
 /// Returns the name of the class in `sciformats.errors` for an error.

@@ -15,7 +15,7 @@ use sciformats::{
 use crate::element::{self, name};
 use crate::error::{closed, raise};
 use crate::process;
-use crate::remote::{self, Place};
+use crate::remote::{self, Place, Seen};
 use crate::storage::Buffer;
 
 /// An open file, which all of its objects share. Closing it affects all of them.
@@ -24,6 +24,7 @@ struct Handle {
     place: Place,
     shown: Option<String>,
     options: OpenOptions,
+    seen: Seen,
 }
 
 #[derive(Clone)]
@@ -46,8 +47,11 @@ impl Handle {
             return Ok(opened.file);
         }
         let options = self.options.clone().with_threads(1);
+        let now = self.place.seen();
         let file = self.place.open(&options).map_err(|error| self.raise(&error))?;
         let Some(file) = file else { return Ok(opened.file) };
+        let now = file.remote().map_or(now, |remote| Seen::Remote(remote::state(remote)));
+        self.seen.check(&now, self.shown.as_deref())?;
         let file = Arc::new(file);
         let anew = Opened { file: Arc::clone(&file), process: process::current() };
         *self.file.write().unwrap_or_else(PoisonError::into_inner) = Some(anew);
@@ -66,9 +70,11 @@ impl File {
     fn open(py: Python<'_>, path: PathBuf, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let options = read_options(options)?;
         let shown = path.to_string_lossy().into_owned();
+        let place = Place::Path(path.clone());
+        let seen = place.seen();
         let file = py.detach(|| sciformats::open_with(&path, &options));
         let file = file.map_err(|error| raise(&error, Some(&shown)))?;
-        Ok(Self::new(file, Place::Path(path), options))
+        Ok(Self::new(file, place, seen, options))
     }
 
     /// Opens the file at a URL.
@@ -82,7 +88,8 @@ impl File {
         let (options, remote) = (read_options(options)?, remote::remote_options(storage)?);
         let file = py.detach(|| sciformats::File::open_url(&url, &options, &remote));
         let file = file.map_err(|error| raise(&error, Some(&sciformats_remote::shown(&url))))?;
-        Ok(Self::new(file, Place::Url(url, Box::new(remote)), options))
+        let seen = file.remote().map_or(Seen::Nothing, |remote| Seen::Remote(remote::state(remote)));
+        Ok(Self::new(file, Place::Url(url, Box::new(remote)), seen, options))
     }
 
     /// Opens the file whose bytes are `buffer`, without copying them.
@@ -90,7 +97,8 @@ impl File {
     fn of_bytes(py: Python<'_>, buffer: PyBackedBytes, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let options = read_options(options)?;
         let file = py.detach(|| sciformats::File::from_storage(Buffer(buffer), &options));
-        Ok(Self::new(file.map_err(|error| raise(&error, None))?, Place::Memory, options))
+        let file = file.map_err(|error| raise(&error, None))?;
+        Ok(Self::new(file, Place::Memory, Seen::Nothing, options))
     }
 
     /// Closes the file for all objects that read it.
@@ -204,10 +212,11 @@ impl File {
 }
 
 impl File {
-    fn new(file: sciformats::File, place: Place, options: OpenOptions) -> Self {
+    fn new(file: sciformats::File, place: Place, seen: Seen, options: OpenOptions) -> Self {
         let opened = Opened { file: Arc::new(file), process: process::current() };
         let shown = place.shown();
-        Self(Arc::new(Handle { file: RwLock::new(Some(opened)), place, shown, options }))
+        let seen = if options.access == Access::direct() { Seen::Nothing } else { seen };
+        Self(Arc::new(Handle { file: RwLock::new(Some(opened)), place, shown, options, seen }))
     }
 }
 

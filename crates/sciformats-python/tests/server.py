@@ -20,6 +20,8 @@ class Server(http.server.ThreadingHTTPServer):
         self.folder = folder
         self.word = word
         self.requests: list[str] = []
+        #: What the last request said.
+        self.said: dict[str, str] = {}
 
     @property
     def url(self) -> str:
@@ -44,6 +46,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.requests.append(self.path)
+        self.server.said = {name.lower(): value for name, value in self.headers.items()}
         path = self.server.folder / self.path.split("?")[0].strip("/")
         if self.server.word is not None and self.headers.get("X-Word") != self.server.word:
             return self.answer(403, b"the word is missing")

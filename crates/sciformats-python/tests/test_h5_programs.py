@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import gc
 import io
 import pathlib
 import subprocess
@@ -153,6 +155,67 @@ def test_an_empty_file_is_a_new_one(tmp_path: pathlib.Path, module: Any, mode: s
         file["u"] = 1
     with h5py.File(empty) as file:
         assert list(file) == ["u"]
+
+
+class Slow(io.RawIOBase):
+    """A file object without a buffer, which takes a part of what it is given, and not more than a number of bytes."""
+
+    def __init__(self, most: int = 1 << 30) -> None:
+        self.content, self.most = io.BytesIO(), most
+
+    def read(self, size: int = -1) -> bytes:
+        return self.content.read(size)
+
+    def seek(self, to: int, whence: int = 0) -> int:
+        return self.content.seek(to, whence)
+
+    def truncate(self, size: int | None = None) -> int:
+        return self.content.truncate(size)
+
+    def write(self, data: Any) -> int:
+        if self.content.tell() >= self.most:
+            raise OSError(errno.ENOSPC, "the disk is full")
+        return self.content.write(bytes(data)[:1000])
+
+
+@BOTH
+def test_what_is_flushed_is_in_the_file_object(module: Any) -> None:
+    target = io.BytesIO()
+    with module.File(target, "w") as file:
+        file["u"] = np.arange(5000)
+        file.flush()
+        with h5py.File(io.BytesIO(target.getvalue())) as found:
+            assert list(found["u"][:3]) == [0, 1, 2]
+        file["u"][0] = 9
+        del file["u"]
+        file["v"] = 7
+    with h5py.File(target) as found:
+        assert list(found) == ["v"]
+
+
+def test_file_objects_take_everything_or_a_copy_is_kept() -> None:
+    values = np.arange(5000)
+    with h5.File(slow := Slow(), "w") as file:
+        file["u"] = values
+    with h5py.File(slow.content) as file:
+        assert list(file["u"]) == list(values)
+    file = h5.File(Slow(3000), "w")
+    file["u"] = values
+    with pytest.raises(OSError, match="the disk is full.*is kept as") as refused:
+        file.close()
+    assert refused.value.errno == errno.ENOSPC
+    # A file that is forgotten cannot raise an exception, but says where its content is.
+    file = h5.File(closed := io.BytesIO(), "w")
+    file["u"] = values
+    closed.close()
+    with pytest.warns(RuntimeWarning, match="closed file.*is kept as") as told:
+        del file
+        gc.collect()
+    for text in (str(refused.value), str(told[0].message)):
+        kept = pathlib.Path(text.rpartition("is kept as ")[2])
+        with h5py.File(kept) as file:
+            assert list(file["u"]) == list(values)
+        kept.unlink()
 
 
 @BOTH

@@ -78,6 +78,17 @@ def test_basic_indexing_is_numpys(hdf5_path: str, numbers: np.ndarray, name: str
     assert np.array_equal(out, expected)
 
 
+def test_integers_are_not_wrapped_when_they_are_read(tmp_path: pathlib.Path) -> None:
+    np.save(tmp_path / "a.npy", np.array([-1, 5, 1 << 31]))
+    array = sciformats.open(tmp_path / "a.npy").root
+    for kind, key in (("i4", ...), ("u4", ...), ("u8", slice(1)), ("i1", slice(2, None))):
+        out = np.full(array[key].shape, 7, kind)
+        with pytest.raises((errors.Misfit, TypeError)):
+            array.read(key, out=out)
+        assert (out == 7).all()
+    assert array.read(slice(2), out=np.empty(2, "i1")).tolist() == [-1, 5]
+
+
 def test_random_indices_are_numpys(hdf5_path: str, numbers: np.ndarray) -> None:
     array = sciformats.open(hdf5_path)["fields/u"]
     random = np.random.default_rng(11)

@@ -151,6 +151,21 @@ def test_a_bucket_behind_an_endpoint(server: Server, numbers: np.ndarray) -> Non
         sciformats.open("s3://bucket/absent.h5", storage_options=options)
 
 
+def test_a_key_of_the_caller_is_not_mixed_with_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    (server.folder / "bucket").mkdir()
+    shutil.copy(server.folder / "run.h5", server.folder / "bucket" / "key.h5")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "environment")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    monkeypatch.setenv("AWS_SESSION_TOKEN", SECRET)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:1")
+    options = {"endpoint_url": server.url, "region": "us-east-1"}
+    sciformats.open("s3://bucket/key.h5", storage_options={**options, "key": "mine", "secret": "s"}).close()
+    assert "Credential=mine/" in server.said["authorization"] and "x-amz-security-token" not in server.said
+    # Without a key, it is that of the environment.
+    sciformats.open("s3://bucket/key.h5", storage_options=options).close()
+    assert "Credential=environment/" in server.said["authorization"] and server.said["x-amz-security-token"] == SECRET
+
+
 def test_options_are_divided_into_secrets_and_others() -> None:
     given = {"key": "k", "secret": "s", "client_kwargs": {"endpoint_url": "http://localhost:1"}, "timeout": 3}
     made = _remote.storage_of("s3://bucket/key", given)
@@ -177,6 +192,37 @@ def test_a_forked_process_opens_its_own_connections(server: Server) -> None:
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+def test_a_forked_process_does_not_mix_versions(server: Server) -> None:
+    path = server.folder / "run.h5"
+    code = (
+        "import os, sys, sciformats\n"
+        "from sciformats import h5\n"
+        f"arrays = [of(at)['fields/u'] for of in (sciformats.open, h5.File) for at in ({str(path)!r}, {server.url + '/run.h5'!r})]\n"
+        "print(flush=True)\n"
+        "sys.stdin.readline()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    refused = 0\n"
+        "    for array in arrays:\n"
+        "        try:\n"
+        "            array[...]\n"
+        "        except sciformats.errors.Conflict:\n"
+        "            refused += 1\n"
+        "    os._exit(0 if refused == len(arrays) else 1)\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdout.readline()
+        # Another file takes the place of this one, with other objects at its addresses.
+        with h5.File(server.folder / "other.h5", "w") as file:
+            file["something"], file["fields/u"] = np.arange(5), np.arange(12.0).reshape(3, 4)
+        (server.folder / "other.h5").replace(path)
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.wait(60) == 0
 
 
 def test_tables_have_urls(server: Server, guarded: Server) -> None:

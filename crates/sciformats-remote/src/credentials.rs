@@ -139,6 +139,14 @@ fn logins(text: &str) -> Vec<Login> {
             while words.next_if(|(other, _)| *other == line).is_some() {}
             continue;
         }
+        if word == "macdef" {
+            // A macro ends with an empty line.
+            let mut next = line;
+            while let Some((other, _)) = words.next_if(|(other, _)| *other <= next) {
+                next = other.saturating_add(1); // a position
+            }
+            continue;
+        }
         let mut value = || words.next().map(|(_, value)| value.to_owned());
         let login = |host| Login { host, user: String::new(), password: String::new() };
         match (word, found.last_mut()) {
@@ -201,6 +209,14 @@ mod tests {
         let found: Vec<_> =
             found.iter().map(|login| (login.user.as_str(), login.password.as_str())).collect();
         assert_eq!(found, [("me#1", "pa#ss"), ("me", "#1")]);
+    }
+
+    #[test]
+    fn macros_are_no_logins() {
+        let text = "machine a login me password 1\nmacdef init\nmachine b login you\npassword 2\n\nmachine c login us password 3\n";
+        let found: Vec<_> =
+            logins(text).into_iter().map(|login| (login.host.unwrap(), login.password)).collect();
+        assert_eq!(found, [("a".into(), "1".into()), ("c".into(), "3".into())]);
     }
 
     #[test]

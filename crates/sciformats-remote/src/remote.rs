@@ -135,7 +135,7 @@ pub enum Existing {
 /// file when all of them have arrived. What was written is read by [`open`].
 ///
 /// `existing` says what happens to a file that is there already. For files of more than 8 MiB this is checked before the first part is sent,
-/// because the stores offer no later check.
+/// and again before they become a file, which is a moment before; `object_store` has no condition for that last request.
 ///
 /// ```no_run
 /// use sciformats_remote::Existing;

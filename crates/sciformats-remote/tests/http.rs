@@ -246,14 +246,27 @@ fn redirects_are_followed_kept_and_asked_for_again() {
             .iter()
             .all(|seen| seen.header("Authorization").is_none() && seen.path == "/signed?key=1")
     );
-    // When the place has expired, the way to it is asked for again.
-    store.shared.paths.lock().unwrap().push(("/signed?key=1".into(), Fault::Status(403, None)));
-    front.set(std::iter::repeat_n(Fault::Redirect(store.url("/signed?key=2")), 100));
-    read(&file).unwrap();
-    assert_eq!(front.seen()[0].header("Cookie"), Some("session=7"));
+    // When the place has expired, the way to it is asked for again. Of expired credentials, S3 says that the request is wrong.
+    for (key, status) in [(1, 403), (2, 400)] {
+        let expired = (format!("/signed?key={key}"), Fault::Status(status, None));
+        store.shared.paths.lock().unwrap().push(expired);
+        front.set(std::iter::repeat_n(Fault::Redirect(store.url(&format!("/signed?key={}", key + 1))), 100));
+        read(&file).unwrap();
+        assert_eq!(front.seen()[0].header("Cookie"), Some("session=7"));
+    }
     front.set(std::iter::repeat_n(Fault::Redirect("/again".into()), 100));
     let error = open(&front.url("/f"), &options).unwrap_err().to_string();
     assert!(error.contains("redirects too often"), "{error}");
+}
+
+#[test]
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+fn certificates_that_are_none_are_refused() {
+    let server = Server::new(bytes());
+    // A redirect may lead to an encrypted URL, for which Mozilla's certificates would be trusted instead.
+    let error = open(&server.url("/f"), &options().with_certificates("no certificate")).unwrap_err();
+    assert!(matches!(error, Error::Usage { .. }), "{error}");
+    assert!(server.seen().is_empty());
 }
 
 #[test]

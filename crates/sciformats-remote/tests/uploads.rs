@@ -35,6 +35,8 @@ enum Fault {
     RefuseEnd,
     /// The last request is answered with the status of success and an error in its body.
     LieAtEnd,
+    /// Somebody else writes the file while the third part is sent.
+    OtherWriter,
 }
 
 #[derive(Default)]
@@ -142,6 +144,9 @@ fn answer(mut connection: &TcpStream, contents: &Mutex<Contents>, fault: Fault) 
     match (method, value("uploadId"), part) {
         ("PUT", Some(id), Some(number)) => {
             contents.lengths.push(body.len());
+            if fault == Fault::OtherWriter && number == 3 {
+                contents.objects.insert(path.into(), b"of somebody else".to_vec());
+            }
             contents.uploads.get_mut(id).unwrap().insert(number, body);
             say(200, tag, "")?;
         }
@@ -233,6 +238,17 @@ fn an_upload_that_fails_leaves_what_was_there() {
         assert_eq!(store.object().unwrap(), b"before", "{fault:?}");
         assert_eq!(store.uploads(), 0, "{fault:?}");
     }
+}
+
+#[test]
+fn what_somebody_else_wrote_meanwhile_is_not_replaced() {
+    let store = Store::new(Fault::OtherWriter);
+    let options = store.options();
+    let error = upload(&bytes(LONG), ADDRESS, &options, Existing::Refused).unwrap_err();
+    assert!(error.to_string().contains("exists already"), "{error}");
+    assert_eq!((store.object().unwrap(), store.uploads()), (b"of somebody else".to_vec(), 0));
+    upload(&bytes(LONG), ADDRESS, &options, Existing::Replaced).unwrap();
+    assert!(store.object().unwrap() == bytes(LONG));
 }
 
 #[test]

@@ -25,10 +25,11 @@ export function typeOf(dtype) {
     if (dtype === "bool") return { class: "Boolean", base: integer(false, 1) };
     if (/^(str|string|text|utf8)$/.test(dtype)) return { class: "String", charSet: "UTF-8", strPad: undefined };
     if (/ref|region/.test(dtype)) return { class: "Reference" };
-    if (/^(bf2|bfloat16|float)/.test(dtype)) return float(8);
+    if (/^(bf2|bfloat16|float|f8\*)/.test(dtype)) return float(8);
     return { class: "Unknown" };
   }
-  if (dtype?.compound) return { class: "Compound", fields: new Map(Object.entries(Object.fromEntries(dtype.compound.map(([name, type]) => [name, typeOf(type)])))) };
+  // An object would put fields first whose names are numbers.
+  if (dtype?.compound) return { class: "Compound", fields: new Map(dtype.compound.map(([name, type]) => [name, typeOf(type)])) };
   if (dtype?.array) return { class: "Array", base: typeOf(dtype.array), dims: dtype.shape };
   if (dtype?.vlen) return { class: "Array (variable length)", base: typeOf(dtype.vlen) };
   if (dtype?.enum) {
@@ -44,6 +45,24 @@ export function typeOf(dtype) {
 
 const isBoolean = (dtype) => typeOf(dtype).class === "Boolean";
 
+/** Parses JSON. Integers that are no safe numbers of JavaScript become texts, as other numbers that JSON lacks. */
+function parsed(text) {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  const exact = (part) => (/^-?\d+$/.test(part) && !Number.isSafeInteger(Number(part)) ? `"${part}"` : part);
+  return JSON.parse(text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, exact));
+}
+
+/** A number of a type, which JSON contains as a text if it has no such number. */
+function number(value, dtype) {
+  if (Array.isArray(value)) return value.map((part) => number(part, dtype));
+  if (typeof value !== "string") return value;
+  if (/^([fc]\d|bf2|bfloat16|float)/.test(dtype)) return Number(value);
+  return /^-?\d+$/.test(value) ? BigInt(value) : value;
+}
+
+/** Whether elements of a type are numbers. */
+const isNumber = (dtype) => (typeof dtype === "string" ? /^([iufc]\d|bf2|bfloat16|float)/.test(dtype) : Boolean(dtype?.time || dtype?.bits));
+
 /** An element in the way in which H5Web passes it on. */
 function element(value, dtype) {
   if (value === null || value === undefined) return value;
@@ -52,7 +71,7 @@ function element(value, dtype) {
     const fields = Array.isArray(value) ? value : dtype.compound.map(([name]) => value[name]);
     return fields.map((field, at) => element(field, dtype.compound[at][1]));
   }
-  if (typeof value === "string" && /^(nan|inf|-inf|infinity|-infinity)$/i.test(value) && /^[fc]/.test(dtype)) return /nan/i.test(value) ? NaN : value.startsWith("-") ? -Infinity : Infinity;
+  if (isNumber(dtype)) return number(value, dtype);
   if (dtype?.enum && typeof value === "string") return dtype.members.find(([name]) => name === value)?.[1] ?? value;
   if (dtype?.array || dtype?.vlen) return value.map((one) => element(one, dtype.array ?? dtype.vlen));
   return value;
@@ -134,10 +153,10 @@ export async function h5webProvider(Base, source, options = {}) {
         return scalar ? values[0] : values;
       }
       const text = await file.json(path, { view: "stored", slice: selection, signal });
-      const parsed = JSON.parse(text);
+      const found = parsed(text);
       // A selection may leave a single element, which is no list.
       const rank = scalar ? 0 : selectedRank(shape.dims, selection);
-      const flat = rank === 0 ? [parsed] : parsed.flat(rank - 1);
+      const flat = rank === 0 ? [found] : found.flat(rank - 1);
       const elements = flat.map((one) => element(one, rawType));
       return scalar ? elements[0] : elements;
     }

@@ -1,6 +1,6 @@
 // Drawing: one description of a picture, painted on a canvas or as SVG.
 
-import { brief } from "./dom.js";
+import { brief, count } from "./dom.js";
 
 /** Paints on a canvas. */
 export class CanvasPainter {
@@ -159,6 +159,18 @@ export class SvgPainter {
   finish() {
     return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${this.w} ${this.h}" width="${this.w}" height="${this.h}" font-family="${escaped(this.sans)}">${this.parts.join("")}</svg>`;
   }
+}
+
+/** Says how far values are apart. Integers that are `rounded` to floats may differ by less than these tell. */
+export function apart(one, other, rounded = false) {
+  let [most, alone, large] = [0, 0, false];
+  for (let i = 0; i < one.length; i += 1) {
+    if (Number.isNaN(one[i]) !== Number.isNaN(other[i])) alone += 1;
+    else most = Math.max(most, Math.abs(one[i] - other[i]) || 0);
+    large ||= Math.abs(one[i]) > Number.MAX_SAFE_INTEGER;
+  }
+  const far = most > 0 ? `at most ${brief(most)} apart` : rounded && large ? "equal but for rounding" : "equal";
+  return alone > 0 ? `${far}, but ${count(alone)} missing on one side only` : far;
 }
 
 /** Round numbers from `low` to `high`, about `most` of them. */

@@ -2,7 +2,7 @@
 
 import { DARK_LINES, LINES, MAPS, SCALES, paint, percentiles, scaleOf, table as colourTable } from "./colour.js";
 import { brief, count, debounce, download, h, sides, size } from "./dom.js";
-import { Along, CanvasPainter, SvgPainter, frame, ticks, ticksOf } from "./plot.js";
+import { Along, CanvasPainter, SvgPainter, apart, frame, ticks, ticksOf } from "./plot.js";
 import { Table } from "./table.js";
 
 /** Elements of one request for statistics. */
@@ -760,9 +760,7 @@ class Line extends View {
   apart() {
     const { line, beside } = this.data;
     if (!line.raw || !beside?.raw || line.values.length !== beside.values.length) return "";
-    let most = 0;
-    for (let i = 0; i < line.values.length; i += 1) most = Math.max(most, Math.abs(line.values[i] - beside.values[i]) || 0);
-    return most === 0 ? "equal" : `at most ${brief(most)} apart`;
+    return apart(line.values, beside.values, /^u?int64$/.test(this.of.type));
   }
 
   stroke(painter, { raw, values, columns, along }, colour, { across, up, range, points }) {

@@ -50,8 +50,40 @@ pub(crate) fn clipped(text: &str, most: usize) -> String {
     }
 }
 
+/// The largest integer up to which all are numbers of JavaScript, which are binary64.
+const SAFE: u64 = (1 << 53) - 1;
+
+/// Lets integers that no number of JavaScript is be texts, as other numbers are that JSON lacks.
+fn exact(value: Value) -> Value {
+    match value {
+        Value::Number(number) => {
+            let size = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
+            if size.is_some_and(|size| size > SAFE) { number.to_string().into() } else { number.into() }
+        }
+        Value::Array(values) => values.into_iter().map(exact).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, exact(value))).collect(),
+        other => other,
+    }
+}
+
+/// Parses JSON. Of integers with more than 64 bits, the parser would make other numbers.
+fn parsed(json: &str) -> Option<Value> {
+    let digits = json.strip_prefix('-').unwrap_or(json);
+    let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if is_integer && json.parse::<i64>().is_err() {
+        return Some(json.into());
+    }
+    serde_json::from_str(json).ok().map(exact)
+}
+
 fn value(value: &sciformats::Value) -> Value {
-    serde_json::from_str(&value.to_json()).unwrap_or_else(|_| value.to_string().into())
+    match value {
+        sciformats::Value::List(values) => values.iter().map(self::value).collect(),
+        sciformats::Value::Record(fields) => {
+            fields.iter().map(|(name, field)| (name.shown().into_owned(), self::value(field))).collect()
+        }
+        other => parsed(&other.to_json()).unwrap_or_else(|| other.to_string().into()),
+    }
 }
 
 fn facts(facts: Vec<(&'static str, sciformats::Value)>) -> Value {
@@ -426,7 +458,7 @@ fn values(value: &AttributeValue) -> Value {
     let element = |datum: Result<sciformats::Datum<'_>>| {
         let mut text = String::new();
         datum.ok()?.write_json(&mut text);
-        serde_json::from_str::<Value>(&text).ok()
+        parsed(&text)
     };
     Decoder::new(&value.element, bytes)
         .map(element)

@@ -11,6 +11,7 @@ import { table } from "./peers.mjs";
 import { serve } from "./server.mjs";
 import { pictures } from "./pictures.mjs";
 import { browser, check, counts, newContext, newPage } from "./support.mjs";
+import { small } from "./small.mjs";
 import * as values from "./values.mjs";
 
 const { values: args } = parseArgs({ options: { site: { type: "string" }, package: { type: "string" }, program: { type: "string" }, data: { type: "string" }, folder: { type: "string", multiple: true }, only: { type: "string" }, pictures: { type: "string" }, mutants: { type: "string", default: "2000" } } });
@@ -31,6 +32,7 @@ async function part(name, work, key = name) {
   console.log(`${counts.failed === before ? "ok" : "FAILED"} ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
 }
 
+await part("small", small);
 await part("data", () => make(shared.data, shared.program));
 await part("values", () => values.inNode(shared));
 await part("linked", () => values.linked(shared));

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sciformats import _dtypes, _html, _index, _open, _sciformats
-from sciformats.errors import Error, NotSupported
+from sciformats.errors import Error, Misfit, NotSupported
 
 #: The number of elements that :meth:`Array.iter_chunks` returns at once if an array has no chunks.
 _PIECE = 1 << 20
@@ -416,6 +416,11 @@ class Array:
         -------
         ndarray or scalar
             The elements; this is ``out`` if it was given.
+
+        Raises
+        ------
+        Misfit
+            If ``out`` has a type of integers that cannot hold them.
         """
         if out is None:
             return self[key]
@@ -431,6 +436,11 @@ class Array:
         found = np.asarray(self[key])
         if out.shape != found.shape:
             raise ValueError(f"out has shape {out.shape}, but the selection has shape {found.shape}")
+        if found.size and found.dtype.kind in "iu" and out.dtype.kind in "iu" and not np.can_cast(found.dtype, out.dtype):
+            # NumPy would wrap them.
+            least, most, info = int(found.min()), int(found.max()), np.iinfo(out.dtype)
+            if least < info.min or most > info.max:
+                raise Misfit(f"the elements are between {least} and {most}, which {out.dtype} cannot hold", self._file.filename)
         np.copyto(out, found, casting="same_kind")
         return out
 

@@ -156,7 +156,8 @@ def open(
         ``timeout`` in seconds, ``retries``, ``certificates`` as PEM, and ``environment`` (whether settings of the environment count,
         which is the default). For object stores, the names of the environment in either case, such as ``aws_access_key_id``, and the
         short names of fsspec: ``key``, ``secret``, ``token``, ``endpoint_url``, ``region``, ``anon``; ``account_name``,
-        ``account_key``, ``sas_token``. With ``pickle_credentials=True``, pickles contain these secrets.
+        ``account_key``, ``sas_token``. A login or an endpoint that is given replaces that of the environment as a whole. With
+        ``pickle_credentials=True``, pickles contain these secrets.
 
     Returns
     -------

@@ -428,8 +428,7 @@ impl Node {
         {
             return Ok(Arc::clone(found));
         }
-        let again = self.ok(self.home.again())?;
-        let Some(file) = again else { return Ok(Arc::clone(&self.first)) };
+        let Some(file) = self.home.again()? else { return Ok(Arc::clone(&self.first)) };
         let found = Arc::new(self.ok(file.object_at(self.place()))?);
         *self.anew.write().unwrap_or_else(PoisonError::into_inner) = Some((process, Arc::clone(&found)));
         Ok(found)

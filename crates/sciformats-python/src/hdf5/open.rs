@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hdf5_pure::options::Access;
 use hdf5_pure::{File, Node as Found, OpenOptions, Result};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -12,7 +13,7 @@ use super::Node;
 use crate::error::raise;
 use crate::file::read_options;
 use crate::process;
-use crate::remote::{self, Place};
+use crate::remote::{self, Place, Seen};
 use crate::storage::Buffer;
 
 /// Opens an HDF5 file by its path or from its bytes, and returns its root group.
@@ -26,7 +27,8 @@ pub(crate) fn open_hdf5(
 ) -> PyResult<Node> {
     let options = options_of(options)?;
     let place = path.map_or(Place::Memory, Place::Path);
-    opened(py, place, options, |place, options| match (place, buffer) {
+    let seen = place.seen();
+    opened(py, (place, seen), options, |place, options| match (place, buffer) {
         (Place::Path(path), _) => File::open_with(path, options),
         (_, Some(buffer)) => File::from_storage(Buffer(buffer), options),
         (_, None) => Err(hdf5_pure::Error::usage("file", "has neither a path nor bytes")),
@@ -46,9 +48,10 @@ pub(crate) fn open_hdf5_url(
     let shown = sciformats_remote::shown(&url);
     let remote = py.detach(|| sciformats_remote::open(&url, &how));
     let remote = remote.map_err(|error| raise(&error, Some(&shown)))?;
-    let place = Place::Url(url, Box::new(how));
-    let root = opened(py, place, options, |_, options| File::from_storage(remote.clone(), options))?;
-    Ok((root, remote::state(&remote)))
+    let state = remote::state(&remote);
+    let place = (Place::Url(url, Box::new(how)), Seen::Remote(state.clone()));
+    let root = opened(py, place, options, |_, options| File::from_storage(remote, options))?;
+    Ok((root, state))
 }
 
 fn options_of(given: &Bound<'_, PyDict>) -> PyResult<OpenOptions> {
@@ -65,14 +68,14 @@ fn options_of(given: &Bound<'_, PyDict>) -> PyResult<OpenOptions> {
 
 fn opened(
     py: Python<'_>,
-    place: Place,
+    (place, seen): (Place, Seen),
     options: OpenOptions,
     open: impl FnOnce(&Place, &OpenOptions) -> Result<File> + Send,
 ) -> PyResult<Node> {
     let shown = place.shown();
     let root = py.detach(|| open(&place, &options)?.root().map(Found::Group));
     let root = root.map_err(|error| raise(&error, shown.as_deref()))?;
-    Ok(Node::new(root, Arc::new(Home::new(place, options))))
+    Ok(Node::new(root, Arc::new(Home::new(place, seen, options))))
 }
 
 /// What all objects of a file have in common.
@@ -81,6 +84,7 @@ pub(crate) struct Home {
     /// The path of the file, for messages.
     pub(super) shown: Option<String>,
     options: OpenOptions,
+    seen: Seen,
     /// The process that opened the file. Locks that another thread held are never released in a forked process, and its
     /// connections belong to the first process.
     pub(super) process: u32,
@@ -89,18 +93,19 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    fn new(place: Place, options: OpenOptions) -> Self {
+    fn new(place: Place, seen: Seen, options: OpenOptions) -> Self {
         let shown = place.shown();
-        Self { place, shown, options, process: process::current(), anew: Mutex::new(None) }
+        let seen = if options.access == Access::direct() { Seen::Nothing } else { seen };
+        Self { place, shown, options, seen, process: process::current(), anew: Mutex::new(None) }
     }
 
     /// Returns what the objects of a file that is being written have in common. Such a file is not opened again.
     pub(super) fn written(shown: Option<String>) -> Self {
-        Self { shown, ..Self::new(Place::Memory, OpenOptions::default()) }
+        Self { shown, ..Self::new(Place::Memory, Seen::Nothing, OpenOptions::default()) }
     }
 
     /// Returns the file as this process, which was forked, opens it. The result is `None` if the file has no place.
-    pub(super) fn again(&self) -> Result<Option<File>> {
+    pub(super) fn again(&self) -> PyResult<Option<File>> {
         let mut anew = self.anew.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((process, file)) = &*anew
             && *process == process::current()
@@ -108,11 +113,21 @@ impl Home {
             return Ok(Some(file.clone()));
         }
         let options = self.options.clone().with_threads(1);
-        let file = match &self.place {
-            Place::Path(path) => File::open_with(path, &options)?,
-            Place::Url(url, how) => File::from_storage(sciformats_remote::open(url, how)?, &options)?,
+        let fails = |error| raise(&error, self.shown.as_deref());
+        let (file, now) = match &self.place {
+            Place::Path(path) => {
+                let now = self.place.seen();
+                (File::open_with(path, &options), now)
+            }
+            Place::Url(url, how) => {
+                let remote = sciformats_remote::open(url, how).map_err(fails)?;
+                let now = Seen::Remote(remote::state(&remote));
+                (File::from_storage(remote, &options), now)
+            }
             Place::Memory => return Ok(None),
         };
+        let file = file.map_err(fails)?;
+        self.seen.check(&now, self.shown.as_deref())?;
         *anew = Some((process::current(), file.clone()));
         Ok(Some(file))
     }

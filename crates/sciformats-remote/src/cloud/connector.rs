@@ -16,7 +16,7 @@ use ureq::Agent;
 use ureq::http::request::Parts;
 use ureq::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 
-use crate::http::{Gate, SLOWEST, agent, explained, is_busy, is_identity};
+use crate::http::{Gate, SLOWEST, agent, encryption, explained, is_busy, is_identity};
 use crate::options::RemoteOptions;
 
 /// The largest answer to a request without a range, such as one for credentials.
@@ -26,6 +26,8 @@ const LARGEST: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
     agent: Agent,
+    /// Why requests cannot be encrypted, if they cannot.
+    unencrypted: Option<String>,
     timeout: Duration,
     pub(super) gate: Arc<Gate>,
     /// The number of requests that failed for the moment, each of which is repeated.
@@ -34,12 +36,21 @@ pub(super) struct Connector {
 
 impl Connector {
     pub(super) fn new(options: &RemoteOptions) -> Result<Self> {
-        let gate = Arc::new(Gate::new(options.connections));
-        Ok(Self { agent: agent(options, false)?, timeout: options.timeout, gate, failed: Arc::default() })
+        Ok(Self {
+            agent: agent(options, false)?,
+            unencrypted: encryption(options).err().map(|error| error.to_string()),
+            timeout: options.timeout,
+            gate: Arc::new(Gate::new(options.connections)),
+            failed: Arc::default(),
+        })
     }
 
     /// Makes a request and waits for its answer.
     fn answer(&self, parts: Parts, body: &[u8]) -> Result<HttpResponse, HttpError> {
+        if let Some(problem) = self.unencrypted.as_ref().filter(|_| parts.uri.scheme_str() == Some("https")) {
+            let error = io::Error::new(io::ErrorKind::Unsupported, problem.clone());
+            return Err(unanswered((false, error)));
+        }
         let most = most(&parts.headers);
         let patience = |bytes: u64| self.timeout.saturating_add(Duration::from_secs(bytes / SLOWEST)); // a bound
         let has_body = matches!(parts.method, Method::PUT | Method::POST | Method::PATCH);

@@ -46,7 +46,13 @@ pub(crate) fn upload(
     let upload = Mutex::new(Upload { multipart, next: 0 });
     let sent = send(&place, (file, length), &upload);
     let mut upload = upload.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let done = sent.and_then(|()| place.wait(upload.multipart.complete()).map(drop));
+    let done = sent.and_then(|()| {
+        // Parts take long, and somebody else may have written the file meanwhile.
+        if existing == Existing::Refused && exists(&place)? {
+            return Err(place.named(occupied()));
+        }
+        place.wait(upload.multipart.complete()).map(drop)
+    });
     if let Err(error) = done {
         // The parts that arrived are not part of any file, and are deleted now or by the rules of the store.
         let _ = place.wait(upload.multipart.abort());

@@ -46,6 +46,8 @@ pub(crate) struct Client {
     options: RemoteOptions,
     gate: Gate,
     repeated: AtomicU64,
+    /// Whether requests can be encrypted.
+    encrypts: bool,
 }
 
 /// What is known about the file before a request.
@@ -86,6 +88,7 @@ impl Client {
     pub(super) fn new(url: Url, options: &RemoteOptions) -> Result<Self> {
         Ok(Self {
             agent: agent(options, url.is_encrypted())?,
+            encrypts: encryption(options).is_ok(),
             credentials: Credentials::new(&url, options)?,
             place: RwLock::new(None),
             url,
@@ -214,6 +217,9 @@ impl Client {
         let rest = coming.start.zip(coming.expected).map(|(start, expected)| start..start + expected);
         let range = rest.map_or_else(|| wanted.clone(), Wanted::Bytes).header(coming.bytes.len() as u64);
         for _ in 0..REDIRECTS {
+            if url.is_encrypted() && !self.encrypts {
+                encryption(&self.options).map_err(Failure::Final)?;
+            }
             let body = Duration::from_secs(wanted.most() / SLOWEST);
             let body = body.saturating_add(self.options.timeout); // a bound
             let mut request = self.agent.get(url.request()).config().timeout_recv_body(Some(body)).build();
@@ -244,7 +250,7 @@ impl Client {
                     url = next;
                 }
                 // The target of the redirect may have expired.
-                401 | 403 | 404 | 410 if shortcut => {
+                400 | 401 | 403 | 404 | 410 if shortcut => {
                     *self.place.write().unwrap_or_else(PoisonError::into_inner) = None;
                     (url, shortcut) = (self.url.clone(), false);
                 }
@@ -379,14 +385,23 @@ impl Client {
     }
 }
 
-/// Returns what makes connections, which are `encrypted` if that is needed.
+/// Returns what makes connections, which are `encrypted` if that is needed. If they cannot be encrypted, a request for an encrypted URL
+/// must not be made with it.
+///
+/// # Errors
+/// The error of [`encryption`], if that is needed or the caller caused it.
 pub(crate) fn agent(options: &RemoteOptions, encrypted: bool) -> Result<Agent> {
     let config = match tls::configure(settings(options), options.certificates.as_deref()) {
         Ok(config) => config,
-        Err(error) if encrypted => return Err(error),
+        Err(error) if encrypted || matches!(error, Error::Usage { .. }) => return Err(error),
         Err(_) => settings(options),
     };
     Ok(config.build().new_agent())
+}
+
+/// Returns an error if requests cannot be encrypted: without the feature, on some processors, or with certificates that are none.
+pub(crate) fn encryption(options: &RemoteOptions) -> Result<()> {
+    tls::configure(settings(options), options.certificates.as_deref()).map(drop)
 }
 
 /// Returns the settings for every request.

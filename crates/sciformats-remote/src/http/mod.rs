@@ -23,7 +23,7 @@ pub use answer::Version;
 #[cfg(feature = "cloud")]
 pub(crate) use answer::is_identity;
 #[cfg(feature = "cloud")]
-pub(crate) use client::{LONGEST_WAIT, SLOWEST, agent, explained, is_busy, replaced};
+pub(crate) use client::{LONGEST_WAIT, SLOWEST, agent, encryption, explained, is_busy, replaced};
 #[cfg(feature = "cloud")]
 pub(crate) use gate::Gate;
 pub(crate) use object::Http;

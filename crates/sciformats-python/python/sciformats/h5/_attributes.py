@@ -67,7 +67,7 @@ class AttributeManager(MutableMapping[str, Any]):
             raise ValueError("No attribute name (no attribute name)")
         if name not in self:
             raise KeyError(f"Unable to synchronously delete attribute (can't locate attribute: '{name}')")
-        self._parent._file_of.change("remove_attribute", self._parent._place[1], _name_of(name))
+        self._parent._file_of.change("remove_attribute", self._parent._linked_path(), _name_of(name))
 
     def create(self, name: str, data: Any, shape: Any = None, dtype: Any = None) -> None:
         """Set an attribute, with a shape and a type if they are given."""
@@ -148,7 +148,7 @@ class AttributeManager(MutableMapping[str, Any]):
         if refused is not None:
             raise RuntimeError(f"Can't synchronously rename attribute ({refused})")
         if name != to:
-            self._parent._file_of.change("rename_attribute", self._parent._place[1], name, to)
+            self._parent._file_of.change("rename_attribute", self._parent._linked_path(), name, to)
 
     def get_id(self, name: Any) -> AttrID:
         """Return the type and the shape of an attribute."""

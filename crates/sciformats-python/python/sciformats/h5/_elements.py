@@ -240,7 +240,7 @@ class DatasetWriting:
 
     def flush(self) -> None:
         """Write all changes to the file."""
-        self._file_of.commit()
+        self._file_of.flush()
 
     def refresh(self) -> None:
         """Do nothing, because every read shows all changes."""

@@ -150,16 +150,18 @@ def target(value: _types.Reference, of: Any) -> tuple[int, Any]:
     Raises
     ------
     ValueError
-        If the object has no path, and is in another file.
+        If the object has no path, and is in another file, or if it was removed from the file.
     """
     opened = of._file_of
-    if value.home is None:
+    if value.home is None or value.home[0] != opened.address:
+        if value.path.startswith("?"):
+            raise ValueError("a reference to an object without a path only means something in the file that it is from")
         path = value.path.strip("/")
         node = opened.root.object(path) if path else opened.root
         return node.address, node
-    file, address = value.home
-    if file != opened.address:
-        raise ValueError("a reference to an object without a path only means something in the file that it is from")
+    address = value.home[1]
+    if value.epoch is not None and opened.is_going(address, value.epoch):
+        raise ValueError("the object of the reference was removed from the file")
     try:
         return address, opened.root.object_at(address)
     except (KeyError, OSError, ValueError):

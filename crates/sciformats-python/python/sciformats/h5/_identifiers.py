@@ -38,7 +38,7 @@ class ObjectID:
     @property
     def name(self) -> bytes | None:
         """The path of the object."""
-        name = self._object._name
+        name = self._object.name
         return None if name is None else _names.encoded(name)
 
     @property
@@ -251,8 +251,8 @@ class LinkProxy:
         """Move or rename a link."""
         check(lapl)
         to = _names.inner(dst_name)
-        if dst_loc is not None and not to.startswith("/"):
-            to = f"{(dst_loc._object.name or '').rstrip('/')}/{to}"
+        if dst_loc is not None:
+            to = dst_loc._object._path(to)
         self._object.move(_names.inner(src_name), to)
 
     def iterate(self, func: Callable[..., Any], *, info: bool = False) -> Any:

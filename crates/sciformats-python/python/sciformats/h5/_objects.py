@@ -18,6 +18,7 @@ from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._members import Members, NamedMembers, Names, beneath
 from sciformats.h5._open import again, kept, opened
 from sciformats.h5._opened import SHOWS_ELEMENTS, Again, Guarded, Opened
+from sciformats.h5._placed import Placed
 from sciformats.h5._writing import GroupWriting
 
 
@@ -30,11 +31,8 @@ def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part not in ("", ".")]
 
 
-class HLObject:
+class HLObject(Placed):
     """The common part of files, groups, datasets and committed types."""
-
-    #: How many objects had been removed from the file when this one was found.
-    _epoch = 0
 
     #: What the Rust part has said about the object, and after how many changes of the file it did so.
     _facts: tuple[int, dict[str, Any]] | None = None
@@ -49,12 +47,12 @@ class HLObject:
             kinds = [kind for kind in (Group, Datatype, _dataset_class) if isinstance(self, kind)]
             if not all(isinstance(of, kind) for kind in kinds):
                 raise ValueError(f"{of!r} is no {type(self).__name__}")
-            opened, node, name = of._file_of, of._node, of._name
+            opened, node, name = of._file_of, of._node, of._path_now()
         self._file_of: Any = opened
         self._address: int = node.address
         self._found = node if opened.editor is None else None
         if opened.editor is not None:
-            self._epoch = opened.epoch
+            self._epoch, self._moves = opened.epoch, opened.moves
         self._name: str | None = name
         self._identifier: Any = None
 
@@ -68,21 +66,17 @@ class HLObject:
         return Guarded(self._file_of, self._address, self._name)
 
     @property
-    def _place(self) -> tuple[int, str]:
-        """The address and the path of the object, for changes."""
-        if self._found is None:
-            self._file_of.check_place(self._address, self._epoch)
-        return self._address, self._name or ""
-
-    @property
     def _is_removed(self) -> bool:
         """Whether the object was removed from the file, and the file was written since."""
         return self._found is None and self._file_of.is_removed(self._address, self._epoch)
 
     @property
     def name(self) -> Any:
-        """The path by which the object was found: ``str``, or ``bytes`` if it is not UTF-8. It is ``None`` if it is not known."""
-        return None if self._name is None else _names.outer(self._name)
+        """The path of the object: ``str``, or ``bytes`` if it is not UTF-8. It is ``None`` if it is not known."""
+        path = self._name
+        if self._found is None and not self._file_of.is_closed and not self._is_removed:
+            path = self._path_now()
+        return None if path is None else _names.outer(path)
 
     @property
     def file(self) -> File:
@@ -92,9 +86,10 @@ class HLObject:
     @property
     def parent(self) -> Group:
         """The group before the last part of the object's path."""
-        if self._name is None:
+        path = self._path_now()
+        if path is None:
             raise ValueError("Parent of an anonymous object is undefined")
-        found = self.file[os.path.dirname(self._name) or "/"]
+        found = self.file[os.path.dirname(path) or "/"]
         if not isinstance(found, Group):
             raise TypeError(f"{found.name} is not a group")
         return found
@@ -124,8 +119,9 @@ class HLObject:
     @property
     def ref(self) -> _types.Reference:
         """A reference to the object."""
-        path = self._name or self._node.path_of(self._node.address)
-        return _types.Reference(path or "")
+        found = _types.Reference()
+        self._refer(found)
+        return found
 
     def _fact(self, method: str) -> Any:
         """Return what a method of the Rust part says. It is asked once, and again if something other than elements was changed."""
@@ -169,10 +165,10 @@ class HLObject:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._file_of.editor is not None:
             raise TypeError("objects of a file that is being written cannot be pickled; open the file for reading")
-        return _again, (self._file_of.address, self._name)
+        return _again, (self._file_of.address, self._address if self._name is None else self._name)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
-        return ("sciformats.h5", *self._file_of.address.token(), self._name)
+        return ("sciformats.h5", *self._file_of.address.token(), self._address if self._name is None else self._name)
 
 
 class Datatype(HLObject):
@@ -181,7 +177,7 @@ class Datatype(HLObject):
     def __init__(self, opened: Any, node: Any = None, name: str | None = None) -> None:
         self._type: Any = None
         if hasattr(opened, "described"):
-            self._type = opened
+            self._type = self._found = opened
             self._name = None
         else:
             super().__init__(opened, node, name)
@@ -212,15 +208,23 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
     """A group, whose members are found by name or path."""
 
     def _path(self, name: str) -> str:
-        return name if name.startswith("/") else f"{(self._name or '').rstrip('/')}/{name}"
+        """Return the path of a member for changes; it is relative to the group unless it begins with a slash."""
+        return name if name.startswith("/") else f"{self._linked_path().rstrip('/')}/{name}"
+
+    def _named(self, name: str) -> str | None:
+        """Return the path of a member to show it, which is not known if that of the group is not."""
+        own = self._path_now()
+        if own is None and not name.startswith("/"):
+            return None
+        return "/" + "/".join(_parts(name if name.startswith("/") else f"{own}/{name}"))
 
     def __getitem__(self, name: Any) -> Any:
         self._file_of.check_open()
         if isinstance(name, _types.Reference):
             if not name:
                 raise ValueError("Invalid HDF5 object reference")
-            if name.home is not None:
-                return self._without_path(name)
+            if name.path.startswith("?") or (name.home is not None and name.home[0] == self._file_of.address):
+                return self._referred(name)
             name = name.path
         name = _names.inner(name)
         if not isinstance(name, str):
@@ -229,12 +233,17 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             raise KeyError("Unable to synchronously open object (the name is empty)")
         return self._found_by(name, None, None)
 
-    def _without_path(self, ref: _types.Reference) -> Any:
-        """Return the object of a reference to which no path leads."""
+    def _referred(self, ref: _types.Reference) -> Any:
+        """Return the object of a reference that knows its address, because it has no path or may have another one than before."""
+        if ref.epoch is not None and ref.home is not None and self._file_of.is_going(ref.home[1], ref.epoch):
+            raise KeyError("Unable to open object by token (it was removed)")
         address, node = _encode.target(ref, self)
         if node is None:
             raise KeyError(f"Unable to open object by token (there is none at the address {address} any more)")
-        return wrap(self._file_of, node, None)
+        found = wrap(self._file_of, node, None if ref.path.startswith("?") else ref.path)
+        # Whether the path still leads to it is found out when it matters.
+        found._moves = -1
+        return found
 
     def _found_by(self, name: str, mode: str | None, locking: Any) -> Any:
         """Return the object at a path. The mode and the locking of files to which external links lead are those of this file, or as
@@ -262,7 +271,7 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             last = name.rstrip("/").rsplit("/", 1)[-1]
             raise KeyError(f"Unable to synchronously open object (object '{last}' doesn't exist)") from None
         elsewhere = None if here else self._external(name, mode, locking)
-        return wrap(opened, node, "/" + "/".join(_parts(self._path(name)))) if elsewhere is None else elsewhere
+        return wrap(opened, node, self._named(name)) if elsewhere is None else elsewhere
 
     def keys(self) -> Names:
         """Return the names of the members."""
@@ -408,12 +417,13 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
 
     def _members(self) -> Iterator[tuple[str, Any]]:
         """Return the names and the members; a link that leads nowhere is ``None``."""
-        node, before = self._node, f"/{(self._name or '').strip('/')}".rstrip("/")
+        node, own = self._node, self._path_now()
+        before = None if own is None else f"/{own.strip('/')}".rstrip("/")
         for name, (kind, target) in self._links():
             if kind == "hard" and self._found is not None:
                 # The link leads to the object, so that its name need not be looked up again.
                 self._file_of.check_open()
-                yield _names.outer(name), wrap(self._file_of, node.object_at(target), f"{before}/{name}")
+                yield _names.outer(name), wrap(self._file_of, node.object_at(target), None if before is None else f"{before}/{name}")
             else:
                 yield _names.outer(name), self.get(name)
 
@@ -466,7 +476,7 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             if kind != "hard" or target in seen:
                 return None, None
             seen.add(target)
-            member = wrap(group._file_of, group._node.object_at(target), group._path(name))
+            member = wrap(group._file_of, group._node.object_at(target), group._named(name))
             return func(_names.outer(shown), member), member if isinstance(member, Group) else None
 
         return beneath(self, visit, by, order)
@@ -482,7 +492,7 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
                 return answer, None
             seen.add(target)
             node = group._node.object_at(target)
-            return None, Group(group._file_of, node, group._path(name)) if node.kind == "group" else None
+            return None, Group(group._file_of, node, group._named(name)) if node.kind == "group" else None
 
         return beneath(self, visit)
 
@@ -661,7 +671,7 @@ class File(Group):
 
     def flush(self) -> None:
         """Write all changes to the file."""
-        self._file_of.commit()
+        self._file_of.flush()
 
     def __enter__(self) -> File:
         return self
@@ -683,7 +693,7 @@ def wrap(opened: Opened, node: Any, name: str | None) -> Any:
         made._file_of, made._address, made._name, made._identifier = opened, node.address, name, None
         made._found = node if opened.editor is None else None
         if opened.editor is not None:
-            made._epoch = opened.epoch
+            made._epoch, made._moves = opened.epoch, opened.moves
         return made
     if kind == "group":
         return Group(opened, node, name)
@@ -706,12 +716,14 @@ def _link_of(kind: str, target: Any) -> HardLink | SoftLink | ExternalLink:
     raise TypeError(f"Unknown link type {target}")
 
 
-def _again(address: Address, name: str | None) -> Any:
-    """Return the object for a pickle; each process opens the file once."""
+def _again(address: Address, name: str | int | None) -> Any:
+    """Return the object for a pickle by its path, or by its address if no path leads to it; each process opens the file once."""
     if address.local is not None:
         checked(address, state_of(address.local))
     if address.path is None:
         file = File._of(again(address))
     else:
         file = File._of(kept(address))
+    if isinstance(name, int):
+        return wrap(file._file_of, file._node.object_at(name), None)
     return file if name in (None, "/") else file[name]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gc
+import io
 import os
 import tempfile
 from typing import Any
@@ -21,6 +23,9 @@ STRATEGIES = {"fsm": 0, "page": 1, "aggregate": 2, "none": 3}
 
 #: The names of the releases of the C library whose structures a file can be limited to.
 RELEASES = ("earliest", "v108", "v110", "v112", "v114", "v200")
+
+#: The number of bytes that a file object is given at once.
+_PIECE = 1 << 24
 
 _DRIVERS = (None, "sec2", "core", "stdio", "split", "fileobj")
 
@@ -283,7 +288,7 @@ def _unsaved(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
 
 
 def _in_memory(target: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any], content: bytes = b"") -> Any:
-    """Open a file that is written to a file object when it is closed, or nowhere. It starts with the content, or with that of the object."""
+    """Open a file that is written to a file object when it is flushed or closed, or nowhere. It starts with the content, or with that of the object."""
     if target is not None and mode in ("w-", "x") and target.seek(0, os.SEEK_END):
         raise FileExistsError("Unable to synchronously create file (the file object is not empty)")
     handle, path = tempfile.mkstemp(suffix=".h5")
@@ -300,15 +305,43 @@ def _in_memory(target: Any, mode: str, fixed: tuple[tuple[str, Any], ...], optio
         os.unlink(path)
         raise
 
+    def put() -> None:
+        if target is not None:
+            _put(path, target)
+
     def after() -> None:
         try:
-            if target is not None:
-                with open(path, "rb") as copy:
-                    target.seek(0)
-                    target.write(copy.read())
-                    target.truncate()
-        finally:
-            os.unlink(path)
+            put()
+        except Exception as error:
+            # The copy is all that is left of the changes, and perhaps of the file.
+            number = getattr(error, "errno", None) or errno.EIO
+            raise OSError(number, f"the file object cannot be written ({error}); the file is kept as {path}") from error
+        os.unlink(path)
 
-    found.after = after
+    found.after, found.put = after, put
     return found
+
+
+def _put(path: str, target: Any) -> None:
+    """Replace the content of a file object by that of the file at a path.
+
+    Raises
+    ------
+    OSError
+        If the object does not take all bytes.
+    """
+    with open(path, "rb") as copy:
+        target.seek(0)
+        while piece := copy.read(_PIECE):
+            while piece:
+                done = target.write(piece)
+                # Objects without a buffer may take a part only; those of some libraries do not say that they took everything.
+                if done is None and not isinstance(target, io.RawIOBase):
+                    break
+                if not done:
+                    raise OSError(errno.EIO, f"{target!r} takes no more bytes")
+                piece = piece[done:]
+        target.truncate()
+        if hasattr(target, "flush"):
+            # An error shows itself here, and not when the caller closes the object.
+            target.flush()

@@ -20,6 +20,9 @@ _WAITING = 1 << 28
 #: The methods of the editor that change nothing but elements.
 _OF_ELEMENTS = frozenset({"write", "write_chunk"})
 
+#: The methods of the editor after which the path of an object may lead to another one, or to none.
+_MOVES = frozenset({"move_link", "unlink"})
+
 #: The methods of the editor that leave the users of all scales as they are, if they do not set their list.
 _KEEPS_USERS = _OF_ELEMENTS | {"attribute", "dataset", "datatype", "external_link", "group", "hard_link", "resize", "soft_link"}
 
@@ -103,8 +106,9 @@ class Opened(Opening):
         self.track_order = False
         #: What the caller asked of the caches of the C library, which this package does not have.
         self.cache: tuple[int, int, float] = (8191, 8 << 20, 0.75)
-        #: What happens when the file has been closed, for files in memory.
+        #: What happens when the file has been closed, for files in memory, and what brings them to their file object.
         self.after: Callable[[], None] | None = None
+        self.put: Callable[[], None] | None = None
         #: How the caller wants the file to be locked, and what holds the lock of a reader.
         self.locking: Any = None
         self.held: Any = None
@@ -120,6 +124,8 @@ class Opened(Opening):
         #: How many times something other than elements was changed, and the number of these changes that ``_root`` shows.
         self.changes = 0
         self._seen = -1
+        #: How many links were removed or moved so far.
+        self.moves = 0
         #: Whether elements were changed that ``_root`` does not show, and how many reads there have been since.
         self._stale = False
         self._reads = 0
@@ -233,6 +239,10 @@ class Opened(Opening):
         if self.is_removed(address, epoch):
             raise ValueError("the object was removed from the file, and the file was written since")
 
+    def is_going(self, address: int, epoch: int) -> bool:
+        """Return whether what was at an address in an epoch was removed, perhaps only since the file was written last."""
+        return max(self._removing.get(address, 0), self._removed.get(address, 0)) > epoch
+
     def is_removed(self, address: int, epoch: int) -> bool:
         """Return whether what was at an address in an epoch was removed, so that another object may be there."""
         return bool(self._removed) and self._removed.get(address, 0) > epoch
@@ -265,6 +275,13 @@ class Opened(Opening):
                 self._waiting = 0
                 self._pending = False
 
+    def flush(self) -> None:
+        """Write all changes to the file, and to the file object if it is one."""
+        with self._lock:
+            self.commit()
+            if self.put is not None and not self.is_forked:
+                self.put()
+
     def change(self, method: str, *arguments: Any) -> Any:
         """Change the file with a method of the editor. What was found before is looked up again when it is used next.
 
@@ -292,6 +309,7 @@ class Opened(Opening):
                     self._stale, self._reads = True, 0
                 else:
                     self.changes += 1
+                    self.moves += method in _MOVES
                 self._waiting += sum(len(each) for each in arguments if isinstance(each, (bytes, list)))
                 if self._waiting > _WAITING:
                     self.commit()
@@ -336,7 +354,7 @@ class Opened(Opening):
         kept = Opened.__new__(Opened)
         kept.__dict__.update(self.__dict__)
         kept._left = True
-        self._closed, self.editor, self._root, self._nodes, self.linked, self.after = True, None, None, {}, {}, None
+        self._closed, self.editor, self._root, self._nodes, self.linked, self.after, self.put = True, None, None, {}, {}, None, None
         for other in others:
             other._first = kept
         if kept._registered is not None:
@@ -346,7 +364,7 @@ class Opened(Opening):
         self._closed = True
         if self.is_forked:
             # The file, what is pending, and what happens afterwards belong to the other process.
-            self._root, self._nodes, self._anew, self.editor, self.linked, self.after = None, {}, None, None, {}, None
+            self._root, self._nodes, self._anew, self.editor, self.linked, self.after, self.put = None, {}, None, None, {}, None, None
             return
         # The file, and with it its lock, is held as long as there is an object of the Rust part.
         self._root, self._nodes = None, {}
@@ -357,13 +375,15 @@ class Opened(Opening):
         if self.editor is not None:
             editor, self.editor = self.editor, None
             editor.close()
-        for each in linked.values():
-            # What was changed through a link is kept like what was changed in this file. The other file stays open as long as it is used.
-            if not each.is_closed:
-                each.commit()
-        if self.after is not None:
-            self.after()
-            self.after = None
+        after, self.after, self.put = self.after, None, None
+        try:
+            for each in linked.values():
+                # What was changed through a link is kept like what was changed in this file. The other file stays open as long as it is used.
+                if not each.is_closed:
+                    each.commit()
+        finally:
+            if after is not None:
+                after()
 
 
 class Again(Opening):
@@ -394,6 +414,11 @@ class Again(Opening):
         """Write all changes to the file."""
         if not self._closed:
             self._first.commit()
+
+    def flush(self) -> None:
+        """Do the same, and write them to a file object."""
+        if not self._closed:
+            self._first.flush()
 
     def close(self) -> None:
         """Write all changes, and close the file if it is not open otherwise."""

@@ -43,7 +43,9 @@ class Regions:
             blocks = _of_mask(np.asarray(parts[0]))
         else:
             blocks = _of_options(_selection.choose(parts, shape).options)
-        return _types.RegionReference(dataset.ref.path, "all" if shape == () else text_of(blocks))
+        found = _types.RegionReference(selection="all" if shape == () else text_of(blocks))
+        dataset._refer(found)
+        return found
 
     def shape(self, ref: _types.RegionReference) -> Any:
         """Return the shape of the dataset to which a reference leads."""

@@ -17,8 +17,11 @@ Described = tuple[Any, ...]
 class Reference:
     """A reference to an object of the file. It is false if it is null."""
 
-    #: The file of a reference to an object that has no path, and the address of the object there.
+    #: The file and the address of the object there, if the object has no path, or the file is written, so that its path can change.
     home: tuple[Any, int] | None = None
+
+    #: How many objects had been removed from that file when the reference was made, if it was not read from it.
+    epoch: int | None = None
 
     def __init__(self, path: str = "") -> None:
         #: The path of the object; ``?`` and its address if it has none.

@@ -87,7 +87,7 @@ class VirtualSource:
                     f"If a Dataset is passed as the first argument then no other arguments may be passed. You passed {extra}"
                 )
             self.path = path_or_dataset.file.filename
-            self.name = path_or_dataset._name or ""
+            self.name = path_or_dataset._path_now() or ""
             self.shape = tuple(path_or_dataset.shape or ())
             self.dtype: np.dtype[Any] | None = path_or_dataset.dtype
             self.maxshape = path_or_dataset.maxshape

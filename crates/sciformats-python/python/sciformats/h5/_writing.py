@@ -89,6 +89,7 @@ class GroupWriting:
     if TYPE_CHECKING:
 
         def _path(self, name: str) -> str: ...
+        def _path_now(self) -> str | None: ...
         def _beyond(self, name: str) -> tuple[File, str, list[str]] | None: ...
         def __getitem__(self, name: Any) -> Any: ...
         def __contains__(self, name: object) -> bool: ...
@@ -445,7 +446,7 @@ class GroupWriting:
             with refusing("copy") if name is not None or not isinstance(dest, Group) else nullcontext():
                 source = self[source]
         if isinstance(dest, Group):
-            base = name if name is not None else _names.last(source._name)
+            base = name if name is not None else _names.last(source._path_now())
             to: Any = dest
         else:
             to, base = self, dest

@@ -95,7 +95,7 @@ def is_hdf5(name: bytes) -> bool:
 
 def flush(obj: Any, scope: int = SCOPE_LOCAL) -> None:
     """Write all changes to the file of an object."""
-    obj._object._file_of.commit()
+    obj._object._file_of.flush()
 
 
 def get_name(obj: Any) -> bytes:

@@ -15,7 +15,7 @@ DATASET_REGION = 1
 
 def get_name(ref: Reference, loc: Any) -> bytes | None:
     """Return the path of the object to which a reference leads; ``None`` if it leads nowhere."""
-    return _names.encoded(ref.path) if ref and ref.home is None else None
+    return _names.encoded(ref.path) if ref and not ref.path.startswith("?") else None
 
 
 def dereference(ref: Reference, loc: Any) -> Any:
@@ -48,4 +48,6 @@ def create(loc: Any, name: bytes, ref_type: int, space: Any = None) -> Reference
         return found
     if space is None:
         raise ValueError("a reference to a region needs a dataspace")
-    return RegionReference(of.ref.path, space.selection)
+    made = RegionReference(selection=space.selection)
+    of._refer(made)
+    return made

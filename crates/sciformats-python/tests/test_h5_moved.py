@@ -1,0 +1,120 @@
+"""Objects whose links are moved and removed while they are used: what they change is what they were found as, whatever has their path."""
+
+from __future__ import annotations
+
+import pathlib
+import pickle
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from dask.base import tokenize
+
+from sciformats import h5
+from sciformats.h5._objects import wrap
+
+BOTH = pytest.mark.parametrize("module", [h5, h5py])
+
+
+@BOTH
+def test_objects_stay_themselves_when_they_are_moved(tmp_path: pathlib.Path, module: Any) -> None:
+    path = tmp_path / "moved.h5"
+    with module.File(path, "w") as file:
+        group, other = file.create_group("a"), file.create_group("c")
+        group["x"], other["x"], other["kept"] = [1, 2], [3, 4], 5
+        group.attrs["n"], other.attrs["n"] = 6, 7
+        group["below/gone"], group["type"] = 8, np.dtype("i2")
+        data, kind = group["x"], group["type"]
+        data.attrs["u"], other["x"].attrs["u"] = "m", "s"
+        before, region = data.ref, data.regionref[:1]
+        file.move("a", "b")
+        file.move("c", "a")
+        # Each of these had the path that something else has now.
+        assert (group.name, other.name) == ("/b", "/a")
+        if module is h5:
+            assert data.name == "/b/x" and data.parent == group
+        assert file[before] == data and file[before].name == "/b/x"
+        group["new"] = 9
+        group.create_dataset("below/dataset", data=10)
+        group.require_group("below/group")
+        group["again"] = data
+        group.copy("x", "copied")
+        del group["below/gone"], group.attrs["n"]
+        module.h5a.rename(data.id, b"u", b"unit")
+        data[0] = 11
+        group.create_dataset("typed", (1,), kind)
+        file.create_dataset("objects", data=np.array([data.ref, before], object), dtype=module.ref_dtype)
+        file.create_dataset("regions", data=np.array([region], object), dtype=module.regionref_dtype)
+        other.move("kept", "moved")
+    with h5py.File(path) as file:
+        assert sorted(file) == ["a", "b", "objects", "regions"]
+        assert sorted(file["a"]) == ["moved", "x"] and file["a"].attrs["n"] == 7
+        assert list(file["a/x"]) == [3, 4] and list(file["a/x"].attrs) == ["u"]
+        assert sorted(file["b"]) == ["again", "below", "copied", "new", "type", "typed", "x"] and not file["b"].attrs
+        assert sorted(file["b/below"]) == ["dataset", "group"] and file["b/again"] == file["b/x"]
+        assert list(file["b/x"]) == [11, 2] and list(file["b/x"].attrs) == ["unit"] and file["b/typed"].dtype == "i2"
+        assert all(file[each] == file["b/x"] for each in [*file["objects"], *file["regions"]])
+
+
+@BOTH
+def test_an_object_with_another_link_goes_on(tmp_path: pathlib.Path, module: Any) -> None:
+    path = tmp_path / "links.h5"
+    with module.File(path, "w") as file:
+        file["g/x"], file["h"] = [1, 2], 3
+        file["second"] = file["g"]
+        group, data = file["g"], file["g/x"]
+        data.attrs["u"], data.attrs["v"] = "m", 1
+        del file["g"]
+        file["g"] = 4
+        assert group.name == "/second" and (module is h5py or data.name == "/second/x")
+        del data.attrs["u"]
+        group["y"], data[1] = 5, 6
+        file["reference"] = data.ref
+    with module.File(path, "r+") as file:
+        data, group = file["second/x"], file["second"]
+        file.move("second", "third")
+        del data.attrs["v"]
+        group["z"] = data[()]
+    with h5py.File(path) as file:
+        assert sorted(file) == ["g", "h", "reference", "third"] and file["g"][()] == 4
+        assert sorted(file["third"]) == ["x", "y", "z"] and file[file["reference"][()]] == file["third/x"]
+        assert list(file["third/x"]) == [1, 6] and list(file["third/z"]) == [1, 6] and not file["third/x"].attrs
+
+
+def test_nothing_is_written_through_what_no_link_leads_to(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "gone.h5"
+    with h5.File(path, "w") as file:
+        group = file.create_group("g")
+        group["x"], group.attrs["n"], file.attrs["n"] = 1, 2, 3
+        del file["g"]
+        assert group.name is None and list(group) == ["x"]
+        for change in (
+            lambda: group.__setitem__("y", 1),
+            lambda: group.create_group("y"),
+            lambda: group.__delitem__("x"),
+            lambda: group.attrs.__delitem__("n"),
+        ):
+            with pytest.raises(ValueError, match="no link leads to the object any more"):
+                change()
+        reference = group.ref
+        with pytest.raises(KeyError, match="removed"):
+            file[reference]
+        file.flush()
+        file["taker"] = 5
+        with pytest.raises(ValueError, match="removed"):
+            file.attrs["reference"] = reference
+    with h5py.File(path) as file:
+        assert list(file) == ["taker"] and dict(file.attrs) == {"n": 3}
+
+
+def test_pickles_of_objects_to_which_no_path_leads(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "pickled.h5"
+    with h5.File(path, "w") as file:
+        file["x"], file["y"] = [1, 2], [3, 4]
+    with h5.File(path) as file:
+        found = [wrap(file._file_of, file[name]._node, None) for name in ("x", "y")]
+        for each, values in zip(found, ([1, 2], [3, 4])):
+            again = pickle.loads(pickle.dumps(each))
+            assert isinstance(again, h5.Dataset) and list(again) == values
+        assert len({tokenize(each) for each in [file, *found]}) == 3

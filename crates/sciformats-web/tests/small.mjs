@@ -1,0 +1,47 @@
+// What needs neither the module nor a browser.
+
+import { h5webProvider, typeOf } from "../npm/h5web.js";
+import { apart } from "../page/plot.js";
+import { equal } from "./support.mjs";
+
+const shown = (value) => JSON.stringify(value, (_, one) => (typeof one === "bigint" ? `${one}n` : Number.isNaN(one) ? "NaN" : one));
+
+/** The provider for H5Web, over a file that is made up. */
+async function provider() {
+  const types = { pairs: { compound: [["index", "i8"], ["1", "f4"], ["0", "c16"], ["name", "str"]] }, enum: { enum: "i8", members: [["far", 7]] }, list: { vlen: "u8" } };
+  const texts = {
+    pairs: '[{"index":9007199254740993,"1":"NaN","0":[1.5,"-Infinity"],"name":"12345678901234567890"},{"index":-7,"1":0.25,"0":[0,1e22],"name":"\\"1234567890123456789\\""}]',
+    enum: '["far",9223372036854775807]',
+    list: "[[18446744073709551615,1],[]]",
+  };
+  const file = {
+    about: { root: "g" }, name: "made up",
+    describe: async (path) => ({ kind: "array", array: { shape: [2], dtype: types[path.slice(1)], filters: [] } }),
+    attributes: async () => [{ name: "range", shape: [2], dtype: "i8", values: [-1, "9223372036854775807"] }, { name: "limit", shape: [], dtype: "f8", values: ["Infinity"] }],
+    json: async (path) => texts[path.slice(1)],
+  };
+  const api = await h5webProvider(class {}, file);
+  // Fields are in the order of their values, also if their names are numbers.
+  equal([...typeOf(types.pairs).fields.keys()].join(), "index,1,0,name", "the fields of a compound");
+  const values = async (path) => shown(await api.getValue({ dataset: await api.getEntity(path) }));
+  equal(await values("/pairs"), '[["9007199254740993n","NaN",[1.5,null],"12345678901234567890"],[-7,0.25,[0,1e+22],"\\"1234567890123456789\\""]]', "the values of a compound");
+  equal(await values("/list"), '[["18446744073709551615n",1],[]]', "lists of large integers");
+  equal((await values("/enum")).slice(0, 3), "[7,", "a name of an enumeration");
+  const attributes = await api.getAttrValues({ path: "/pairs" });
+  equal(shown(attributes.range), '[-1,"9223372036854775807n"]', "large integers of attributes");
+  equal(attributes.limit, Infinity, "special numbers of attributes");
+}
+
+export async function small() {
+  await provider();
+  const { NaN: none } = Number;
+  for (const [one, other, rounded, wanted] of [
+    [[1, none, Infinity], [1, none, Infinity], false, "equal"],
+    [[1, none, 3], [1, 2, 3], false, "equal, but 1 missing on one side only"],
+    [[1, 2, none], [1, 4, 5], false, "at most 2 apart, but 1 missing on one side only"],
+    [[Infinity], [-Infinity], false, "at most ∞ apart"],
+    [[2 ** 53 - 1, 1], [2 ** 53 - 1, 1], true, "equal"],
+    [[2 ** 60, 1], [2 ** 60, 1], true, "equal but for rounding"],
+    [[2 ** 60, 1], [2 ** 60, 1], false, "equal"],
+  ]) equal(apart(one, other, rounded), wanted, `${one} and ${other}`);
+}
