@@ -70,11 +70,10 @@ impl File {
     fn open(py: Python<'_>, path: PathBuf, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let options = read_options(options)?;
         let shown = path.to_string_lossy().into_owned();
-        let place = Place::Path(path.clone());
-        let seen = place.seen();
+        let seen = Seen::at(&path);
         let file = py.detach(|| sciformats::open_with(&path, &options));
         let file = file.map_err(|error| raise(&error, Some(&shown)))?;
-        Ok(Self::new(file, place, seen, options))
+        Ok(Self::new(file, Place::Path(path), seen, options))
     }
 
     /// Opens the file at a URL.

@@ -1,6 +1,6 @@
 //! Where a file is: at a path, behind a URL, or in memory; and how remote files are opened.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use pyo3::exceptions::PyTypeError;
@@ -28,11 +28,10 @@ impl Place {
         }
     }
 
-    /// Returns what is seen of a file at a path before it is opened. If it cannot be examined, opening it says why.
+    /// Returns what is seen of a file before it is opened; nothing if it has no path.
     pub(crate) fn seen(&self) -> Seen {
-        let Self::Path(path) = self else { return Seen::Nothing };
-        match std::fs::metadata(path) {
-            Ok(found) if !found.is_dir() => Seen::Local(found.len(), found.modified().ok()),
+        match self {
+            Self::Path(path) => Seen::at(path),
             _ => Seen::Nothing,
         }
     }
@@ -59,6 +58,14 @@ pub(crate) enum Seen {
 }
 
 impl Seen {
+    /// Returns what is seen at a path. If it cannot be examined, opening it says why.
+    pub(crate) fn at(path: &Path) -> Self {
+        match std::fs::metadata(path) {
+            Ok(found) if !found.is_dir() => Self::Local(found.len(), found.modified().ok()),
+            _ => Self::Nothing,
+        }
+    }
+
     /// Returns an exception if what was seen first shows another file than what was seen now.
     pub(crate) fn check(&self, now: &Self, shown: Option<&str>) -> PyResult<()> {
         if *self == Self::Nothing || self == now { Ok(()) } else { Err(changed(shown)) }

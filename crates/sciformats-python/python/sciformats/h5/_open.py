@@ -288,7 +288,10 @@ def _unsaved(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
 
 
 def _in_memory(target: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any], content: bytes = b"") -> Any:
-    """Open a file that is written to a file object when it is flushed or closed, or nowhere. It starts with the content, or with that of the object."""
+    """Open a file that is written to a file object when it is flushed or closed, or nowhere.
+
+    It starts with the content, or with that of the object.
+    """
     if target is not None and mode in ("w-", "x") and target.seek(0, os.SEEK_END):
         raise FileExistsError("Unable to synchronously create file (the file object is not empty)")
     handle, path = tempfile.mkstemp(suffix=".h5")
