@@ -25,10 +25,7 @@ pub(crate) struct Stored {
 impl Stored {
     /// Returns the filters that were skipped.
     pub(crate) fn skipped(&self) -> u32 {
-        match self.mask {
-            Some(mask) => mask,
-            None => u32::MAX,
-        }
+        self.mask.unwrap_or(u32::MAX) // a bound: the bits of all filters
     }
 
     /// Returns the mask that an index stores. It says nothing of a chunk that extends beyond the dataset; readers know from its
