@@ -95,7 +95,7 @@ def array(file, told):
         assert kind == "group", f"the type is {found.dtype}, not {wanted.dtype}"
     # Every digit that is printed, and every value of a part by itself.
     if told.get("flags"):
-        lines = run("cat", file, told["path"], "--csv").decode().replace("\n", ",").split(",")[:-1]
+        lines = [cell for row in csv.reader(io.StringIO(run("cat", file, told["path"], "--csv").decode())) for cell in row]
         same_texts(lines, [label(number, told["flags"]) for number in wanted.ravel().tolist()])
         assert any(line.strip("0123456789") for line in lines), "no flag has a name"
     elif wanted.dtype.kind == "f" and wanted.size:

@@ -447,7 +447,7 @@ fn a_link_whose_name_and_target_are_long_goes_to_a_heap() -> Result {
         file.root().soft_link(&name, &target)?.external_link("far", &target[..30_000], &target[..34_000])?;
         let file = read(file)?;
         let links = file.root()?.links()?;
-        assert!(links.len() == 2 && links.iter().all(|link| link.is_ok()));
+        assert!(links.len() == 2 && links.iter().all(std::result::Result::is_ok));
         let link = file.root()?.link(&name)?.map(|link| link.target);
         assert_eq!(link, Some(Target::Soft(target.as_str().into())));
     }
@@ -456,24 +456,24 @@ fn a_link_whose_name_and_target_are_long_goes_to_a_heap() -> Result {
 
 #[test]
 fn what_does_not_fit_into_a_header_is_refused_at_once() -> Result {
-    fn refused<T>(made: hdf5_pure::Result<T>) -> bool {
+    fn refused<T>(made: &hdf5_pure::Result<T>) -> bool {
         matches!(made, Err(Error::Usage { .. }))
     }
     for bound in [Bound::Earliest, Bound::V110] {
         let mut file = writer(bound)?;
         let names: Vec<String> = (0..4000).map(|i| format!("number {i}")).collect();
         let wide = Datatype::compound(names.iter().map(|name| (name.as_str(), Datatype::float64())));
-        assert!(refused(file.root().commit("kind", &wide)));
-        assert!(refused(file.dataset("a").datatype(wide).write_null()));
+        assert!(refused(&file.root().commit("kind", &wide)));
+        assert!(refused(&file.dataset("a").datatype(wide).write_null()));
         let large = file.dataset("b").datatype(Datatype::opaque(70_000, "")).fill_raw(&[1; 70_000]);
-        assert!(refused(large.shape([1]).create_encoded()));
+        assert!(refused(&large.shape([1]).create_encoded()));
         let filtered = file.dataset("c").filters(Filters::new().custom(40_000, vec![7; 20_000]));
-        assert!(refused(filtered.shape([1]).create::<u8>()));
+        assert!(refused(&filtered.shape([1]).create::<u8>()));
         let parts = names.iter().map(|name| (name.as_str(), 0, Some(1)));
-        assert!(refused(file.dataset("d").external(parts).shape([4000]).create::<u8>()));
+        assert!(refused(&file.dataset("d").external(parts).shape([4000]).create::<u8>()));
         let comment = "x".repeat(65_528);
-        assert!(refused(file.dataset("e").comment(&comment).shape([1]).create::<u8>()));
-        assert!(refused(file.root().comment(&comment).map(drop)));
+        assert!(refused(&file.dataset("e").comment(&comment).shape([1]).create::<u8>()));
+        assert!(refused(&file.root().comment(&comment).map(drop)));
         file.root().comment(&comment[1..])?;
         file.dataset("f").write(&[2u8])?;
         let file = read(file)?;
