@@ -35,20 +35,14 @@ fn main() -> ExitCode {
             Case::new("2 of 12 columns, table of pandas", 0.15)
                 .fresh()
                 .prepare(prepare)
-                .ours(|folder, watch| {
-                    let options = Options::default().with_columns(["count", "x3"]);
-                    scan(folder, ("pandas.h5", "/log"), options, ROWS, watch)
-                })
+                .ours(|folder, watch| two_columns(folder, "pandas.h5", watch))
                 .python("pandas.read_hdf"),
         )
         .case(
             Case::new("2 of 12 columns, records", 0.15)
                 .fresh()
                 .prepare(prepare)
-                .ours(|folder, watch| {
-                    let options = Options::default().with_columns(["count", "x3"]);
-                    scan(folder, ("records.h5", "/log"), options, ROWS, watch)
-                })
+                .ours(|folder, watch| two_columns(folder, "records.h5", watch))
                 .python("PyTables")
                 .python("h5py and pyarrow"),
         )
@@ -56,10 +50,7 @@ fn main() -> ExitCode {
             Case::new("2 of 12 columns, records, beside a loop", 1.2)
                 .fresh()
                 .prepare(prepare)
-                .ours(|folder, watch| {
-                    let options = Options::default().with_columns(["count", "x3"]);
-                    scan(folder, ("records.h5", "/log"), options, ROWS, watch)
-                })
+                .ours(|folder, watch| two_columns(folder, "records.h5", watch))
                 .rust("a loop that copies and picks", loop_alone),
         )
         .case(
@@ -120,8 +111,13 @@ fn scan(
     if found == rows { Ok(()) } else { Err(format!("{found} rows").into()) }
 }
 
-/// Copies as many bytes out of the same file as the records have, and picks two numbers of each record, with as many threads: less
-/// cannot be done for two columns of records.
+fn two_columns(folder: &Path, file: &str, watch: &mut Watch) -> Outcome {
+    let options = Options::default().with_columns(["count", "x3"]);
+    scan(folder, (file, "/log"), options, ROWS, watch)
+}
+
+/// Copies as many bytes out of the same file as the records have, and picks two numbers of each record, with as many threads: a plain
+/// loop that finds, converts and checks nothing.
 fn loop_alone(folder: &Path, watch: &mut Watch) -> Outcome {
     let threads = std::thread::available_parallelism()?.get();
     let columns = watch.time(|| -> Outcome<Vec<[Vec<u64>; 2]>> {
