@@ -475,6 +475,18 @@ mod tests {
     }
 
     #[test]
+    fn a_search_in_vain_makes_no_nodes() {
+        let tree = Tree::parse(format!("{HEAD}{}", many(|i| format!("k{i}:"), 0, 300))).unwrap();
+        let count = unread(&tree);
+        assert!(count > 1000);
+        for _ in 0..5 {
+            assert_eq!((tree.get("none"), tree.get("7/none")), (None, None));
+        }
+        assert_eq!(unread(&tree), count);
+        assert!(tree.get("k299/source").is_some());
+    }
+
+    #[test]
     fn nodes_inside_may_be_shared_later() {
         let text = format!("{HEAD}arrays:\n{}", many(|_| "-".into(), 0, 40));
         let mut tree = Tree::parse(&text).unwrap();

@@ -148,14 +148,14 @@ impl Tree {
 
     /// Searches all entries for the last one with a string key.
     fn string_place(&self, mapping: NodeId, key: &str) -> Option<usize> {
-        // A page of lines is searched once, as text. Its nodes are only created if it contains the key.
+        // A page of lines is searched once, as text. Keys are only looked at, one by one, if it contains this one.
         let mut without = None;
         self.entries(mapping)?.iter().rposition(|(k, _)| {
             let page = Some(k.number() as usize / PAGE);
             if without != page && self.nodes.is_unread_without(k.number() as usize, key) {
                 without = page;
             }
-            without != page && self.is_string(*k, key)
+            without != page && self.with(*k, |tree, k| tree.is_string(k, key))
         })
     }
 

@@ -85,9 +85,10 @@ impl Tree {
             if let Some(found) = self.find_key(at, step) {
                 return Some(self.entries(at)?.get(found.other?)?.1);
             }
+            // Keys that are still text are looked at without becoming nodes, which would stay in memory.
             let is_key =
-                |key: NodeId| matches!(self.value(key), Ok(Some(value)) if value.to_string() == step);
-            self.entries(at)?.iter().rev().find(|(key, _)| is_key(*key)).map(|(_, value)| *value)
+                |tree: &Self, key| matches!(tree.value(key), Ok(Some(value)) if value.to_string() == step);
+            self.entries(at)?.iter().rev().find(|(key, _)| self.with(*key, is_key)).map(|(_, value)| *value)
         })
     }
 
