@@ -195,6 +195,10 @@ impl Source for Decoded {
         }
     }
 
+    fn is_being_written(&self) -> bool {
+        self.file.source().is_being_written()
+    }
+
     fn take_missing(&self) -> Vec<Error> {
         self.file.source().take_missing()
     }

@@ -66,8 +66,7 @@ impl File {
     /// # Ok::<(), sciformats::Error>(())
     /// ```
     pub fn opened(&self) -> Option<&Opened> {
-        let is_live = || self.source.facts().iter().any(|(name, _)| *name == "open for writing");
-        self.opened.as_ref().filter(|_| !is_live())
+        self.opened.as_ref().filter(|_| !self.source.is_being_written())
     }
 
     /// Returns the number of bytes that the file should have, if it was cut short.

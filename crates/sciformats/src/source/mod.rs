@@ -299,6 +299,11 @@ pub trait Source: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Returns whether a program has marked the file as one that it is writing, so that it may change at any time.
+    fn is_being_written(&self) -> bool {
+        false
+    }
+
     /// Returns the number of bytes that the file should have, if it has fewer.
     fn cut_short(&self) -> Option<u64> {
         None

@@ -256,6 +256,14 @@ pub fn filter(of: &FilterDescription) -> String {
     }
 }
 
+/// Returns how a file is marked as open for writing, if it is.
+pub(super) fn writer(file: &File) -> Option<&'static str> {
+    let superblock = file.superblock();
+    let flags = superblock.consistency_flags;
+    let is_marked = superblock.version >= 2 && flags & 5 != 0;
+    is_marked.then_some(if flags & 4 != 0 { "for one writer and many readers" } else { "or not closed well" })
+}
+
 /// Describes a file as a whole.
 pub(super) fn file(file: &File) -> Vec<Fact> {
     let superblock = file.superblock();
@@ -278,11 +286,7 @@ pub(super) fn file(file: &File) -> Vec<Fact> {
     if shared > 0 {
         facts.push(("shared message indexes", shared.into()));
     }
-    let flags = superblock.consistency_flags;
-    if superblock.version >= 2 && flags & 5 != 0 {
-        let mode = if flags & 4 != 0 { "for one writer and many readers" } else { "or not closed well" };
-        facts.push(("open for writing", mode.into()));
-    }
+    facts.extend(writer(file).map(|mode| ("open for writing", mode.into())));
     if file.is_truncated() {
         facts.push(("truncated", true.into()));
     }

@@ -225,6 +225,10 @@ impl Source for Adapter {
         Ok(free.map(|bytes| ("free bytes", bytes.into())).into_iter().collect())
     }
 
+    fn is_being_written(&self) -> bool {
+        describe::writer(&self.file).is_some()
+    }
+
     fn root(&self) -> ObjectId {
         // A file without the address of a root group cannot be opened.
         ObjectId(self.file.superblock().root().map_or(0, |Address(address)| address))
