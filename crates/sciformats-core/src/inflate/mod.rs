@@ -99,7 +99,7 @@ pub fn zlib_body(input: &[u8]) -> Option<&[u8]> {
 }
 
 /// Returns whether a stream that decodes to `len` bytes is mostly the same over and over. The decoder of this project is then faster than
-/// zlib-rs on processors with vectors, too. This does not hold for the fixed codes of quick encoders.
+/// zlib-rs on processors with vectors, too.
 ///
 /// ```
 /// // Codes of its own, and 4096 zeros.
@@ -108,8 +108,8 @@ pub fn zlib_body(input: &[u8]) -> Option<&[u8]> {
 /// assert!(!sciformats_core::inflate::is_repetitive(&zeros, 300));
 /// ```
 pub fn is_repetitive(stream: &[u8], len: usize) -> bool {
-    let has_own_codes = stream.first().is_some_and(|head| head >> 1 & 3 == 2);
-    has_own_codes && len > product(stream.len(), REPETITIVE)
+    let has_codes = stream.first().is_some_and(|head| matches!(head >> 1 & 3, 1 | 2));
+    has_codes && len > product(stream.len(), REPETITIVE)
 }
 
 /// The tables of a decoder, which may decode several streams one after the other.
@@ -119,6 +119,8 @@ pub struct Inflater {
     /// Up to two literals, or a literal and a length.
     pairs: Box<[u32; LITERALS]>,
     has_pairs: bool,
+    /// Whether the tables are those of the fixed codes.
+    is_fixed: bool,
     /// Whether literals and copies are about as frequent, in a long block.
     is_even: bool,
     longer: Vec<u32>,
@@ -146,6 +148,7 @@ impl Inflater {
             single: Box::new([0; LITERALS]),
             pairs: Box::new([0; LITERALS]),
             has_pairs: false,
+            is_fixed: false,
             is_even: false,
             longer: Vec::new(),
             distances: Box::new([0; 2 * DISTANCES]),
@@ -201,10 +204,7 @@ impl Inflater {
             at = match bits.take(2)? {
                 0 => stored(&mut bits, max, out, at)?,
                 1 => {
-                    let mut lengths = [8; 288];
-                    lengths.get_mut(144..256)?.fill(9);
-                    lengths.get_mut(256..280)?.fill(7);
-                    self.tables(&lengths, &[5; 32], &bits)?;
+                    self.fixed_codes()?;
                     self.block(&mut bits, max, out, at)?
                 }
                 2 => {
@@ -219,8 +219,22 @@ impl Inflater {
         }
     }
 
+    /// Makes the tables of the fixed codes, if they are not those of the block before.
+    fn fixed_codes(&mut self) -> Option<()> {
+        if !self.is_fixed {
+            let mut lengths = [8; 288];
+            lengths.get_mut(144..256)?.fill(9);
+            lengths.get_mut(256..280)?.fill(7);
+            // No two of these codes fit into an entry, so that there are no pairs.
+            self.tables(&lengths, &[5; 32], false)?;
+            self.is_fixed = true;
+        }
+        Some(())
+    }
+
     /// Reads the lengths of the codes of a block, and makes its tables.
     fn own_codes(&mut self, bits: &mut Bits<'_>) -> Option<()> {
+        self.is_fixed = false;
         bits.refill();
         let literals = addressable(bits.take(5)?) + 257;
         let distances = addressable(bits.take(5)?) + 1;
@@ -256,17 +270,17 @@ impl Inflater {
         let (literals, distances) = lengths.get(..all)?.split_at_checked(literals)?;
         // A block that cannot end is wrong.
         literals.get(256).filter(|length| **length > 0)?;
-        self.tables(literals, distances, bits)
+        let is_long = bits.data.len() - bits.position() >= WORTH_PAIRS;
+        self.tables(literals, distances, is_long)
     }
 
-    /// Makes the tables of a block from the lengths of its codes.
-    fn tables(&mut self, literals: &[u8], distances: &[u8], bits: &Bits<'_>) -> Option<()> {
+    /// Makes the tables of a block, which may be long enough for pairs, from the lengths of its codes.
+    fn tables(&mut self, literals: &[u8], distances: &[u8], is_long: bool) -> Option<()> {
         let codes = Codes::of(literals).filter(|codes| codes.is_complete)?;
         codes.fill(&mut self.single, &mut self.longer, literal_or_length)?;
         // How long the codes of literals are says how frequent they are.
         let share: u32 =
             literals.iter().take(256).filter(|length| **length > 0).map(|length| ALL >> length).sum();
-        let is_long = bits.data.len() - bits.position() >= WORTH_PAIRS;
         self.is_even = is_long && EVEN.contains(&share);
         self.has_pairs = is_long && share >= PAIRED;
         if self.has_pairs {
