@@ -99,7 +99,7 @@ pub fn zlib_body(input: &[u8]) -> Option<&[u8]> {
 }
 
 /// Returns whether a stream that decodes to `len` bytes is mostly the same over and over. The decoder of this project is then faster than
-/// zlib-rs on processors with vectors, too.
+/// zlib-rs on processors with vectors, too. This does not hold for all that quick encoders write with fixed codes.
 ///
 /// ```
 /// // Codes of its own, and 4096 zeros.
@@ -108,8 +108,8 @@ pub fn zlib_body(input: &[u8]) -> Option<&[u8]> {
 /// assert!(!sciformats_core::inflate::is_repetitive(&zeros, 300));
 /// ```
 pub fn is_repetitive(stream: &[u8], len: usize) -> bool {
-    let has_codes = stream.first().is_some_and(|head| matches!(head >> 1 & 3, 1 | 2));
-    has_codes && len > product(stream.len(), REPETITIVE)
+    let has_own_codes = stream.first().is_some_and(|head| head >> 1 & 3 == 2);
+    has_own_codes && len > product(stream.len(), REPETITIVE)
 }
 
 /// The tables of a decoder, which may decode several streams one after the other.
