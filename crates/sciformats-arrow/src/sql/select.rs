@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema};
 use sciformats_conventions::sciformats::{Error, Result};
 use sqlparser::ast::{
-    self, Distinct, Expr, GroupByExpr, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    self, Distinct, Expr, GroupByExpr, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind,
     WildcardAdditionalOptions,
 };
 
@@ -143,7 +143,7 @@ impl Context<'_> {
         let mut fields: Vec<Field> = Vec::new();
         let mut kinds = keys.iter().map(|key| narrow(Some(key), &empty)).collect::<Result<Vec<_>>>()?;
         for of in &aggregates {
-            let chosen = matches!(of.kind, Kind::Least | Kind::Greatest | Kind::First);
+            let chosen = matches!(of.kind, Kind::Least | Kind::Greatest | Kind::First { .. });
             kinds.push(narrow(of.of.as_ref().filter(|_| chosen), &empty)?);
         }
         let mut grouping = Grouping::new(keys, aggregates, (&empty, self.options.limits))?;
@@ -229,6 +229,13 @@ fn items(select: &Select, scope: &Scope) -> Result<Vec<Item>> {
         }
         all
     };
+    if select.projection.is_empty() {
+        // `FROM t` alone means all columns.
+        return match select.flavor {
+            SelectFlavor::FromFirstNoSelect => Ok(all(None)),
+            _ => Err(Error::usage("sql", "selects no columns")),
+        };
+    }
     let mut named = Vec::new();
     for item in &select.projection {
         match item {
