@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, LargeStringArray, RecordBatch, RecordBatchIterator, RecordBatchOptions,
-    RecordBatchReader,
+    ArrayRef, LargeStringArray, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use sciformats_conventions::sciformats::{Error, Result};
@@ -232,6 +231,20 @@ impl Files {
     }
 }
 
+/// Fails if columns of a file have other types than in the first file, also those that are only compared. The reader names a column that is
+/// not there.
+fn same_types(found: &Schema, wanted: &[Arc<Field>], shown: &str) -> Result<()> {
+    for field in wanted {
+        let own = found.field_with_name(field.name()).map_or(field.data_type(), |own| own.data_type());
+        if own != field.data_type() {
+            let (name, first) = (field.name(), field.data_type());
+            let what = format!("the type {own} of the column {name} in {shown} ({first} in the first file)");
+            return Err(Error::unsupported(what));
+        }
+    }
+    Ok(())
+}
+
 impl Scan for Files {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
@@ -257,6 +270,9 @@ impl Scan for Files {
         }
         let (own, inner): (Vec<_>, Vec<_>) =
             options.filter.iter().cloned().partition(|test| test.column == self.column);
+        let compared = inner.iter().filter_map(|test| known.get(&test.column).map(|field| Arc::clone(field)));
+        let read = schema.fields().iter().filter(|field| *field.name() != self.column).cloned();
+        let typed: Vec<Arc<Field>> = read.chain(compared).collect();
         let mut part = Options { filter: inner, ..options.clone() };
         part.columns = Some(names.iter().filter(|name| **name != self.column).cloned().collect());
         let (files, path, open) = (self.files.clone(), self.path.clone(), Arc::clone(&self.open));
@@ -271,7 +287,11 @@ impl Scan for Files {
                 Ok(_) => return Box::new(std::iter::empty()),
                 Err(error) => return Box::new(std::iter::once(Err(failed(error)))),
             }
-            let reader = match open_file(&file, path.as_deref(), &open).and_then(|table| table.scan(&part)) {
+            let opened = open_file(&file, path.as_deref(), &open).and_then(|table| {
+                same_types(&table.schema(), &typed, &shown)?;
+                table.scan(&part)
+            });
+            let reader = match opened {
                 Ok(reader) => reader,
                 Err(error) => return Box::new(std::iter::once(Err(failed(error)))),
             };
@@ -288,14 +308,6 @@ impl Scan for Files {
                         continue;
                     }
                     let Some(array) = columns.next() else { break };
-                    if array.data_type() != field.data_type() {
-                        let (name, found) = (field.name(), array.data_type());
-                        let wanted = field.data_type();
-                        let what = format!(
-                            "the type {found} of the column {name} in {shown} ({wanted} in the first file)"
-                        );
-                        return Err(ArrowError::ExternalError(Box::new(Error::unsupported(what))));
-                    }
                     arrays.push(Arc::clone(array));
                 }
                 let options = RecordBatchOptions::new().with_row_count(Some(rows));
