@@ -563,3 +563,11 @@ fn nothing_that_is_parsed_is_left_out() {
         assert!(query(text, &tables(), &SqlOptions::default()).is_err(), "{text}");
     }
 }
+
+#[test]
+fn groups_keep_integers_beyond_those_with_a_sign() {
+    let most = u64::MAX.to_string();
+    let found = rows("SELECT n, count(*), min(n), max(n), first(n) FROM wide GROUP BY n");
+    assert_eq!(found, [format!("{most} 1 {most} {most} {most}")]);
+    assert_eq!(rows("SELECT count(*) FROM wide HAVING max(n) > 9223372036854775807"), ["1"]);
+}
