@@ -428,7 +428,7 @@ fn missing_elements_stay_missing() {
     }
 }
 
-/// The netCDF library passes over variables of other types as if they were not there.
+/// The netCDF library lists variables of halves, but cannot read them.
 #[test]
 fn variables_have_types_that_netcdf_has() {
     use sciformats_conventions::sciformats::hdf5_pure::values::Encoder;

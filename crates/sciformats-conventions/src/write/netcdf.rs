@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use sciformats::hdf5_pure::structure::{Class, VariableLength};
+use sciformats::hdf5_pure::structure::Class;
 use sciformats::hdf5_pure::{CreateOptions, DatasetBuilder, ObjectId, Store, Value, Writer};
 use sciformats::{Error, Result, Slab};
 
@@ -61,21 +61,15 @@ fn shaped<'w>(dataset: DatasetBuilder<'w>, Shape(shape, most): Shape, chunked: b
     }
 }
 
-/// Fails if netCDF has no type for the elements of a variable, which its library would pass over in silence.
+/// Fails if netCDF has no type for the elements of a variable: floating-point numbers of another size than four or eight bytes.
 fn readable<T: Store>(name: &str) -> Result<()> {
     let datatype = T::datatype();
-    let known = match &datatype.class {
-        Class::FixedPoint(_) => matches!(datatype.size, 1 | 2 | 4 | 8),
-        Class::FloatingPoint(_) => matches!(datatype.size, 4 | 8),
-        Class::String { .. } | Class::VariableLength(VariableLength::String { .. }) => true,
-        _ => false,
-    };
-    match known {
-        true => Ok(()),
-        false => Err(Error::unsupported(format!(
-            "the variable {name} with elements of {} bytes of a type that netCDF does not have",
+    match &datatype.class {
+        Class::FloatingPoint(_) if !matches!(datatype.size, 4 | 8) => Err(Error::unsupported(format!(
+            "the variable {name} of floating-point numbers of {} bytes in netCDF",
             datatype.size
         ))),
+        _ => Ok(()),
     }
 }
 
@@ -163,8 +157,8 @@ impl NetCdf {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if a dimension of another variable has this name; [`Error::Unsupported`] if netCDF has no type for the
-    /// elements, such as numbers of 16 bits with a point.
+    /// [`Error::Usage`] if a dimension of another variable has this name; [`Error::Unsupported`] for floating-point numbers of
+    /// two bytes, which netCDF does not have.
     pub fn define<T: Store + Copy>(
         &mut self,
         name: &str,
