@@ -287,13 +287,18 @@ impl Scan for Files {
                 Ok(_) => return Box::new(std::iter::empty()),
                 Err(error) => return Box::new(std::iter::once(Err(failed(error)))),
             }
-            let opened = open_file(&file, path.as_deref(), &open).and_then(|table| {
-                same_types(&table.schema(), &typed, &shown)?;
-                table.scan(&part)
-            });
-            let reader = match opened {
+            let one = |error| -> Box<dyn Iterator<Item = _> + Send> { Box::new(std::iter::once(Err(error))) };
+            let table = match open_file(&file, path.as_deref(), &open) {
+                Ok(table) => table,
+                Err(error) => return one(failed(error)),
+            };
+            // This error names the file itself.
+            if let Err(error) = same_types(&table.schema(), &typed, &shown) {
+                return one(ArrowError::ExternalError(Box::new(error)));
+            }
+            let reader = match table.scan(&part) {
                 Ok(reader) => reader,
-                Err(error) => return Box::new(std::iter::once(Err(failed(error)))),
+                Err(error) => return one(failed(error)),
             };
             let (out, column) = (Arc::clone(&out), column.clone());
             let named = move |error| of_file(error, &file);
