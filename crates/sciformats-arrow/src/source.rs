@@ -15,7 +15,7 @@ use sciformats_conventions::{Dataset, Table};
 
 use crate::csv::Csv;
 use crate::guarded::{Part, Reader};
-use crate::{Batches, Options, table};
+use crate::{Batches, Options, Predicate, table};
 
 /// A table that can be read several times.
 pub trait Scan: Send + Sync {
@@ -245,6 +245,35 @@ fn same_types(found: &Schema, wanted: &[Arc<Field>], shown: &str) -> Result<()> 
     Ok(())
 }
 
+/// What is read of each of many files.
+struct Each {
+    path: Option<String>,
+    open: Open,
+    /// The conditions on the names of files.
+    own: Vec<Predicate>,
+    /// The columns that have one type in all files.
+    typed: Vec<Arc<Field>>,
+    part: Options,
+}
+
+impl Each {
+    /// Reads a file; `None` if a condition on names leaves it out.
+    fn reader(&self, file: &Path, shown: &str) -> std::result::Result<Option<Reader>, ArrowError> {
+        let outer = |error: Error| ArrowError::ExternalError(Box::new(error));
+        let failed = |error| outer(of_file(error, file));
+        let name = LargeStringArray::from(vec![shown]);
+        for test in &self.own {
+            if test.mask(&name, false).map_err(failed)?.count_set_bits() == 0 {
+                return Ok(None);
+            }
+        }
+        let table = open_file(file, self.path.as_deref(), &self.open).map_err(failed)?;
+        // This error names the file itself.
+        same_types(&table.schema(), &self.typed, shown).map_err(outer)?;
+        table.scan(&self.part).map(Some).map_err(failed)
+    }
+}
+
 impl Scan for Files {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
@@ -275,30 +304,15 @@ impl Scan for Files {
         let typed: Vec<Arc<Field>> = read.chain(compared).collect();
         let mut part = Options { filter: inner, ..options.clone() };
         part.columns = Some(names.iter().filter(|name| **name != self.column).cloned().collect());
-        let (files, path, open) = (self.files.clone(), self.path.clone(), Arc::clone(&self.open));
-        let (out, column) = (Arc::clone(&schema), self.column.clone());
+        let (path, open) = (self.path.clone(), Arc::clone(&self.open));
+        let each = Each { path, open, own, typed, part };
+        let (files, out, column) = (self.files.clone(), Arc::clone(&schema), self.column.clone());
         let batches = files.into_iter().flat_map(move |file| -> Box<dyn Iterator<Item = _> + Send> {
             let shown = file.display().to_string();
-            let failed = |error| ArrowError::ExternalError(Box::new(of_file(error, &file)));
-            let name = LargeStringArray::from(vec![shown.as_str()]);
-            let wanted = own.iter().map(|test| test.mask(&name, false)).collect::<Result<Vec<_>>>();
-            match wanted {
-                Ok(masks) if masks.iter().all(|mask| mask.count_set_bits() == 1) => {}
-                Ok(_) => return Box::new(std::iter::empty()),
-                Err(error) => return Box::new(std::iter::once(Err(failed(error)))),
-            }
-            let one = |error| -> Box<dyn Iterator<Item = _> + Send> { Box::new(std::iter::once(Err(error))) };
-            let table = match open_file(&file, path.as_deref(), &open) {
-                Ok(table) => table,
-                Err(error) => return one(failed(error)),
-            };
-            // This error names the file itself.
-            if let Err(error) = same_types(&table.schema(), &typed, &shown) {
-                return one(ArrowError::ExternalError(Box::new(error)));
-            }
-            let reader = match table.scan(&part) {
-                Ok(reader) => reader,
-                Err(error) => return one(failed(error)),
+            let reader = match each.reader(&file, &shown) {
+                Ok(Some(reader)) => reader,
+                Ok(None) => return Box::new(std::iter::empty()),
+                Err(error) => return Box::new(std::iter::once(Err(error))),
             };
             let (out, column) = (Arc::clone(&out), column.clone());
             let named = move |error| of_file(error, &file);
