@@ -191,8 +191,7 @@ impl<R: Read + Seek> Csv<R> {
         let names = lines.record()?.unwrap_or_default();
         let (begin, returned) = (lines.offset, lines.returned);
         let mut kinds = vec![Kinds::ANY; names.len()];
-        loop {
-            let Some(record) = lines.row(kinds.len())? else { break };
+        while let Some(record) = lines.row(kinds.len())? {
             for (kinds, cell) in kinds.iter_mut().zip(&record) {
                 if let Some(cell) = cell {
                     kinds.add(cell);
