@@ -9,9 +9,11 @@ use std::sync::{Mutex, PoisonError};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date64Type, TimestampMillisecondType};
 use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow_schema::{DataType, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowWriter, ArrowWriterOptions, compute_leaves,
 };
@@ -114,7 +116,7 @@ pub fn write_parquet(
     out: impl Write + Send,
     options: &ParquetOptions,
 ) -> Result<u64> {
-    let schema = moments(&table.schema());
+    let schema = written(&table.schema());
     let settings = ArrowWriterOptions::new().with_properties(options.properties(&schema)?);
     let writer = ArrowWriter::try_new_with_options(out, Arc::clone(&schema), settings).map_err(of_parquet)?;
     let (mut file, factory) = writer.into_serialized_writer().map_err(of_parquet)?;
@@ -158,12 +160,14 @@ pub fn write_parquet(
     Ok(rows)
 }
 
-/// Returns a schema in which dates that count milliseconds are moments, because Parquet has no such dates.
-fn moments(schema: &SchemaRef) -> SchemaRef {
+/// Returns a schema in which dates that count milliseconds are moments, because Parquet has no such dates, and in which categories have no
+/// order: they are listed as they come, which readers would take for their order.
+fn written(schema: &SchemaRef) -> SchemaRef {
     let fields = schema.fields().iter().map(|field| match field.data_type() {
         DataType::Date64 => {
             Arc::new(field.as_ref().clone().with_data_type(DataType::Timestamp(TimeUnit::Millisecond, None)))
         }
+        DataType::Dictionary(..) => Arc::new(field.as_ref().clone().with_dict_is_ordered(false)),
         _ => Arc::clone(field),
     });
     Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
@@ -262,17 +266,76 @@ fn column(
 /// [`Error::NotFound`] if there is no such column; [`Error::Unsupported`] if the file is not one of Parquet, or of a
 /// kind that is not read.
 pub fn read_parquet(file: File, options: &Options) -> Result<Reader> {
-    let reader = guarded(WHAT, || {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(of_reading)?;
-        let rows = usize::try_from(options.batch_rows.clamp(1, BATCH)).unwrap_or(1024);
-        let builder = builder.with_batch_size(rows);
-        let Some(names) = &options.columns else { return builder.build().map_err(of_reading) };
-        let wanted = names.iter().chain(options.filter.iter().map(|test| &test.column));
-        let wanted: Vec<usize> = wanted
-            .filter_map(|name| builder.schema().fields().iter().position(|field| field.name() == name))
-            .collect();
-        let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
-        builder.with_projection(mask).build().map_err(of_reading)
-    })?;
+    let reader = guarded(WHAT, || Groups::new(file, options).map_err(of_reading))?;
     Ok(Box::new(Part::new(reader, WHAT, options)?))
+}
+
+/// The groups of rows of a file, one part after another.
+struct Groups {
+    file: File,
+    metadata: ArrowReaderMetadata,
+    columns: ProjectionMask,
+    rows: usize,
+    /// The groups that are left: those of each part.
+    left: std::vec::IntoIter<Vec<usize>>,
+    part: ParquetRecordBatchReader,
+}
+
+impl Groups {
+    fn new(file: File, options: &Options) -> Result<Self, ParquetError> {
+        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default())?;
+        let fields = metadata.schema().fields();
+        let columns = match &options.columns {
+            None => ProjectionMask::all(),
+            Some(names) => {
+                let wanted = names.iter().chain(options.filter.iter().map(|test| &test.column));
+                let wanted: Vec<usize> =
+                    wanted.filter_map(|name| fields.iter().position(|field| field.name() == name)).collect();
+                ProjectionMask::roots(metadata.parquet_schema(), wanted)
+            }
+        };
+        let all: Vec<usize> = (0..metadata.metadata().num_row_groups()).collect();
+        // A group lists its categories in their order, but a batch of several groups lists them as they come.
+        let ordered = fields.iter().any(|field| field.dict_is_ordered() == Some(true));
+        let parts: Vec<Vec<usize>> =
+            if ordered { all.into_iter().map(|group| vec![group]).collect() } else { vec![all] };
+        let mut left = parts.into_iter();
+        let first = left.next().unwrap_or_default();
+        let rows = usize::try_from(options.batch_rows.clamp(1, BATCH)).unwrap_or(1024);
+        let part = part(&file, &metadata, (&columns, rows, first))?;
+        Ok(Self { file, metadata, columns, rows, left, part })
+    }
+}
+
+/// Reads some groups of rows.
+fn part(
+    file: &File,
+    metadata: &ArrowReaderMetadata,
+    (columns, rows, groups): (&ProjectionMask, usize, Vec<usize>),
+) -> Result<ParquetRecordBatchReader, ParquetError> {
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.try_clone()?, metadata.clone());
+    builder.with_batch_size(rows).with_projection(columns.clone()).with_row_groups(groups).build()
+}
+
+impl Iterator for Groups {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(batch) = self.part.next() {
+                return Some(batch);
+            }
+            let groups = self.left.next()?;
+            match part(&self.file, &self.metadata, (&self.columns, self.rows, groups)) {
+                Ok(next) => self.part = next,
+                Err(error) => return Some(Err(error.into())),
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for Groups {
+    fn schema(&self) -> SchemaRef {
+        self.part.schema()
+    }
 }

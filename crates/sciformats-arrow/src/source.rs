@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, LargeStringArray, RecordBatch, RecordBatchIterator, RecordBatchOptions,
-    RecordBatchReader,
+    ArrayRef, LargeStringArray, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use sciformats_conventions::sciformats::{Error, Result};
@@ -16,7 +15,7 @@ use sciformats_conventions::{Dataset, Table};
 
 use crate::csv::Csv;
 use crate::guarded::{Part, Reader};
-use crate::{Batches, Options, table};
+use crate::{Batches, Options, Predicate, table};
 
 /// A table that can be read several times.
 pub trait Scan: Send + Sync {
@@ -232,6 +231,49 @@ impl Files {
     }
 }
 
+/// Fails if columns of a file have other types than in the first file, also those that are only compared. The reader names a column that is
+/// not there.
+fn same_types(found: &Schema, wanted: &[Arc<Field>], shown: &str) -> Result<()> {
+    for field in wanted {
+        let own = found.field_with_name(field.name()).map_or(field.data_type(), |own| own.data_type());
+        if own != field.data_type() {
+            let (name, first) = (field.name(), field.data_type());
+            let what = format!("the type {own} of the column {name} in {shown} ({first} in the first file)");
+            return Err(Error::unsupported(what));
+        }
+    }
+    Ok(())
+}
+
+/// What is read of each of many files.
+struct Each {
+    path: Option<String>,
+    open: Open,
+    /// The conditions on the names of files.
+    own: Vec<Predicate>,
+    /// The columns that have one type in all files.
+    typed: Vec<Arc<Field>>,
+    part: Options,
+}
+
+impl Each {
+    /// Reads a file; `None` if a condition on names leaves it out.
+    fn reader(&self, file: &Path, shown: &str) -> std::result::Result<Option<Reader>, ArrowError> {
+        let outer = |error: Error| ArrowError::ExternalError(Box::new(error));
+        let failed = |error| outer(of_file(error, file));
+        let name = LargeStringArray::from(vec![shown]);
+        for test in &self.own {
+            if test.mask(&name, false).map_err(failed)?.count_set_bits() == 0 {
+                return Ok(None);
+            }
+        }
+        let table = open_file(file, self.path.as_deref(), &self.open).map_err(failed)?;
+        // This error names the file itself.
+        same_types(&table.schema(), &self.typed, shown).map_err(outer)?;
+        table.scan(&self.part).map(Some).map_err(failed)
+    }
+}
+
 impl Scan for Files {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
@@ -257,23 +299,20 @@ impl Scan for Files {
         }
         let (own, inner): (Vec<_>, Vec<_>) =
             options.filter.iter().cloned().partition(|test| test.column == self.column);
+        let compared = inner.iter().filter_map(|test| known.get(&test.column).map(|field| Arc::clone(field)));
+        let read = schema.fields().iter().filter(|field| *field.name() != self.column).cloned();
+        let typed: Vec<Arc<Field>> = read.chain(compared).collect();
         let mut part = Options { filter: inner, ..options.clone() };
         part.columns = Some(names.iter().filter(|name| **name != self.column).cloned().collect());
-        let (files, path, open) = (self.files.clone(), self.path.clone(), Arc::clone(&self.open));
-        let (out, column) = (Arc::clone(&schema), self.column.clone());
+        let (path, open) = (self.path.clone(), Arc::clone(&self.open));
+        let each = Each { path, open, own, typed, part };
+        let (files, out, column) = (self.files.clone(), Arc::clone(&schema), self.column.clone());
         let batches = files.into_iter().flat_map(move |file| -> Box<dyn Iterator<Item = _> + Send> {
             let shown = file.display().to_string();
-            let failed = |error| ArrowError::ExternalError(Box::new(of_file(error, &file)));
-            let name = LargeStringArray::from(vec![shown.as_str()]);
-            let wanted = own.iter().map(|test| test.mask(&name, false)).collect::<Result<Vec<_>>>();
-            match wanted {
-                Ok(masks) if masks.iter().all(|mask| mask.count_set_bits() == 1) => {}
-                Ok(_) => return Box::new(std::iter::empty()),
-                Err(error) => return Box::new(std::iter::once(Err(failed(error)))),
-            }
-            let reader = match open_file(&file, path.as_deref(), &open).and_then(|table| table.scan(&part)) {
-                Ok(reader) => reader,
-                Err(error) => return Box::new(std::iter::once(Err(failed(error)))),
+            let reader = match each.reader(&file, &shown) {
+                Ok(Some(reader)) => reader,
+                Ok(None) => return Box::new(std::iter::empty()),
+                Err(error) => return Box::new(std::iter::once(Err(error))),
             };
             let (out, column) = (Arc::clone(&out), column.clone());
             let named = move |error| of_file(error, &file);
@@ -288,14 +327,6 @@ impl Scan for Files {
                         continue;
                     }
                     let Some(array) = columns.next() else { break };
-                    if array.data_type() != field.data_type() {
-                        let (name, found) = (field.name(), array.data_type());
-                        let wanted = field.data_type();
-                        let what = format!(
-                            "the type {found} of the column {name} in {shown} ({wanted} in the first file)"
-                        );
-                        return Err(ArrowError::ExternalError(Box::new(Error::unsupported(what))));
-                    }
                     arrays.push(Arc::clone(array));
                 }
                 let options = RecordBatchOptions::new().with_row_count(Some(rows));

@@ -320,6 +320,6 @@ mod tests {
         let mut out = Vec::new();
         let schema = batch.schema();
         crate::write_csv(RecordBatchIterator::new([Ok(batch)], schema), &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "x\r\n\"a,b\"\r\n\"a,b\"\r\n\r\n");
+        assert_eq!(String::from_utf8(out).unwrap(), "x\r\n\"a,b\"\r\n\"a,b\"\r\n\"\"\r\n");
     }
 }

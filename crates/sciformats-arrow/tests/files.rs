@@ -570,6 +570,16 @@ fn errors_of_one_of_many_files_name_it() {
     let table = Files::new(files(), Some("/run"), "file", &opener()).unwrap();
     let last = table.scan(&Options::default()).unwrap().last().unwrap().unwrap_err().to_string();
     assert!(last.contains("b.h5") && last.contains('y'), "{last}");
+    // What is only compared has one type, too: NaN differs from 5, and what is missing does not.
+    let mut file = Writer::create(path("c.h5")).unwrap();
+    file.dataset("run/x").write(&[1.0, f64::NAN]).unwrap();
+    file.dataset("run/y").write(&[1i32, 2]).unwrap();
+    file.finish().unwrap();
+    let table = Files::new(vec![path("a.h5"), path("c.h5")], Some("/run"), "file", &opener()).unwrap();
+    let other = Predicate::new("x", Comparison::NotEqual, Scalar::from(5));
+    let found = table.scan(&Options::default().with_columns(["y"]).with_filter(other)).unwrap();
+    let last = found.last().unwrap().unwrap_err().to_string();
+    assert!(last.contains("column x in") && last.contains("c.h5") && last.contains("Float64"), "{last}");
 }
 
 #[cfg(all(feature = "parquet", feature = "ipc"))]
@@ -684,4 +694,64 @@ fn maps_come_back_from_parquet() {
     write_parquet(reader, std::fs::File::create(&path).unwrap(), &ParquetOptions::default()).unwrap();
     let found = open_file(&path, None, &opener()).unwrap().scan(&Options::default()).unwrap().next();
     assert_eq!(found.unwrap().unwrap().columns(), batch.columns());
+}
+
+/// Rows of ordered categories: the names, and their places among them.
+#[cfg(any(feature = "sql", all(feature = "parquet", feature = "ipc")))]
+fn stages(names: Vec<&str>, codes: Vec<i32>) -> RecordBatch {
+    use sciformats_arrow::arrow_array::{DictionaryArray, Int32Array, LargeStringArray};
+    use sciformats_arrow::arrow_schema::{Field, Schema};
+    let names = Arc::new(LargeStringArray::from(names));
+    let stages = DictionaryArray::<Int32Type>::try_new(Int32Array::from(codes), names).unwrap();
+    let field = Field::new("stage", stages.data_type().clone(), true).with_dict_is_ordered(true);
+    RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![Arc::new(stages)]).unwrap()
+}
+
+#[cfg(all(feature = "parquet", feature = "ipc"))]
+#[test]
+fn parquet_lists_categories_as_they_come_and_arrow_in_their_order() {
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::WriterProperties;
+    use sciformats_arrow::arrow_array::RecordBatchIterator;
+    use sciformats_arrow::{ParquetOptions, write_ipc, write_parquet};
+    let folder = Folder::new("stages");
+    let batch = stages(vec!["low", "mid", "high"], vec![2, 0, 1, 0]);
+    let table = || RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
+    let at = |name: &str| folder.path().join(name);
+    let file = |name: &str| std::fs::File::create(at(name)).unwrap();
+    write_parquet(table(), file("own.parquet"), &ParquetOptions::default()).unwrap();
+    write_ipc(table(), file("own.arrow")).unwrap();
+    let ordered =
+        |name: &str| open_file(&at(name), None, &opener()).unwrap().schema().field(0).dict_is_ordered();
+    assert_eq!((ordered("own.parquet"), ordered("own.arrow")), (Some(false), Some(true)));
+    // Other programs list all categories in each group of rows, so no batch has rows of two groups.
+    let groups = WriterProperties::builder().set_max_row_group_row_count(Some(2)).build();
+    let mut writer = ArrowWriter::try_new(file("other.parquet"), batch.schema(), Some(groups)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    assert_eq!(ordered("other.parquet"), Some(true));
+    let rows = |options: Options| -> Vec<usize> {
+        let table = open_file(&at("other.parquet"), None, &opener()).unwrap();
+        table.scan(&options).unwrap().map(|batch| batch.unwrap().num_rows()).collect()
+    };
+    assert_eq!(rows(Options::default()), [2, 2]);
+    assert_eq!(rows(Options::default().with_columns(["stage"]).with_limit(3)), [2, 1]);
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn categories_have_an_order_if_all_parts_agree_on_it() {
+    use sciformats_arrow::sql::{Memory, Tables};
+    let folder = Folder::new("agreed");
+    for (later, agree) in [(vec!["low", "high"], true), (vec!["high", "low"], false), (vec!["none"], false)] {
+        let first = stages(vec!["low", "mid", "high"], vec![2, 0]);
+        let next = stages(later.clone(), vec![0]);
+        let table = Memory::default().with("t", vec![first, next]).unwrap().table("t").unwrap();
+        let path = folder.path().join("t.h5ad");
+        let options = WriteOptions::default().with_form(Form::AnnData).with_overwrite(true);
+        write_hdf5(table.as_ref(), &path, &options).unwrap();
+        let schema = open_file(&path, Some("/obs"), &opener()).unwrap().schema();
+        let found = schema.field_with_name("stage").unwrap().dict_is_ordered();
+        assert_eq!(found, Some(agree), "{later:?}");
+    }
 }

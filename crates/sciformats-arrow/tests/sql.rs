@@ -486,3 +486,88 @@ fn memory_is_limited() {
     let found = query("SELECT kind, count(*) FROM names GROUP BY kind", &tables(), &options);
     assert!(matches!(found.err(), Some(Error::LimitExceeded { .. })));
 }
+
+#[test]
+fn integers_fit_into_the_type_that_is_named() {
+    assert_eq!(
+        rows(
+            "SELECT CAST(127 AS TINYINT), CAST('-32768' AS SMALLINT), CAST(2147483647.4 AS INTEGER), CAST(2.5e0 AS INT)"
+        ),
+        ["127 -32768 2147483647 2"]
+    );
+    assert_eq!(
+        rows(
+            "SELECT TRY_CAST(128 AS TINYINT), TRY_CAST(-32769 AS SMALLINT), TRY_CAST(2147483648 AS INTEGER), \
+             TRY_CAST(n AS BIGINT), TRY_CAST('x' AS INT), TRY_CAST('1.5' AS INT), TRY_CAST(1e30 AS BIGINT) FROM wide"
+        ),
+        ["null null null null null 2 null"]
+    );
+    assert_eq!(
+        rows("SELECT CAST('True' AS BOOLEAN), TRY_CAST('NO' AS BOOLEAN), TRY_CAST('x' AS BOOLEAN)"),
+        ["true false null"]
+    );
+    for (text, value) in [
+        ("CAST(id * 100 AS TINYINT) FROM t", "200 for an integer of type TINYINT"),
+        ("CAST('40000' AS SMALLINT)", "\"40000\" for an integer of type SMALLINT"),
+        ("CAST(CAST(3e9 AS DOUBLE) AS INTEGER)", "3000000000 for an integer of type INTEGER"),
+        ("CAST(CAST(12345678901234567890.5 AS DECIMAL(25, 1)) AS BIGINT)", "12345678901234567890.5 for"),
+        ("CAST(n AS BIGINT) FROM wide", "18446744073709551615 for an integer of type BIGINT"),
+    ] {
+        let found = query(&of_t(&format!("SELECT {text} ")), &tables(), &SqlOptions::default());
+        let error = found.unwrap().collect::<Result<Vec<_>, _>>().unwrap_err().to_string();
+        assert!(error.contains(value), "{text}: {error}");
+    }
+}
+
+#[test]
+fn the_first_value_may_be_missing() {
+    let text = "SELECT kind, first(few), any_value(few), first(x) FILTER (WHERE id > 1) FROM t GROUP BY kind ORDER BY kind";
+    assert_eq!(rows(text), ["\"a\" 7 7 -1.5", "\"b\" null null null", "\"c\" 7 7 4.0"]);
+    assert_eq!(rows("SELECT first(few), any_value(few) FROM t WHERE id > 1"), ["null 9"]);
+    assert_eq!(rows("SELECT first(few), any_value(few) FROM t WHERE id > 9"), ["null null"]);
+}
+
+#[test]
+fn parts_of_texts_count_from_either_end() {
+    let parts = "SELECT substr('größer', -3), substr('größer', -3, 2), substr('abc', -9, 2), substr('abc', 0, 2), substr('abc', -9)";
+    assert_eq!(rows(parts), ["\"ßer\" \"ße\" \"\" \"a\" \"abc\""]);
+    let parts = "SELECT substring('hello', 4, -2), substr('hello', -1, -3), substr('hello', 0), substr('hello', 9), substr('hello', 9, -3), \
+                 substr('hello', 2, 0), substring('hello' FROM -4 FOR 3)";
+    assert_eq!(rows(parts), ["\"el\" \"ell\" \"hello\" \"\" \"\" \"\" \"ell\""]);
+}
+
+#[test]
+fn keys_of_integers_and_numbers_are_compared_exactly() {
+    // 2^53 is a number of binary64, and the integer after it is none.
+    let sides = "(SELECT 9007199254740993 AS a UNION ALL SELECT 9007199254740992 UNION ALL SELECT 1) AS l";
+    let other =
+        "(SELECT CAST(9007199254740992 AS DOUBLE) AS b UNION ALL SELECT 0.5 UNION ALL SELECT -1e300) AS r";
+    assert_eq!(rows(&format!("SELECT a FROM {sides}, {other} WHERE a = b")), ["9007199254740992"]);
+    assert_eq!(rows(&format!("SELECT a FROM {sides} JOIN {other} ON a = b")), ["9007199254740992"]);
+    assert_eq!(rows(&format!("SELECT a FROM {other} JOIN {sides} ON a = b")), ["9007199254740992"]);
+    assert_eq!(rows(&format!("SELECT count(*), count(a) FROM {other} LEFT JOIN {sides} ON a = b")), ["3 1"]);
+    assert_eq!(rows(&format!("SELECT count(*), count(a) FROM {sides} FULL JOIN {other} ON a = b")), ["5 3"]);
+}
+
+#[test]
+fn nothing_that_is_parsed_is_left_out() {
+    assert_eq!(rows("FROM names"), rows("SELECT * FROM names"));
+    assert_eq!(rows("FROM names SELECT name"), rows("SELECT name FROM names"));
+    for text in [
+        "SELECT FROM names",
+        "SELECT n FROM wide FORMAT CSV",
+        "SELECT n FROM wide SETTINGS a = 1",
+        "SELECT n FROM wide ORDER BY n WITH FILL",
+        "SELECT n FROM wide WITH ORDINALITY",
+    ] {
+        assert!(query(text, &tables(), &SqlOptions::default()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn groups_keep_integers_beyond_those_with_a_sign() {
+    let most = u64::MAX.to_string();
+    let found = rows("SELECT n, count(*), min(n), max(n), first(n) FROM wide GROUP BY n");
+    assert_eq!(found, [format!("{most} 1 {most} {most} {most}")]);
+    assert_eq!(rows("SELECT count(*) FROM wide HAVING max(n) > 9223372036854775807"), ["1"]);
+}

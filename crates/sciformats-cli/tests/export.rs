@@ -394,3 +394,25 @@ fn a_table_in_a_file_does_not_depend_on_the_terminal() {
     assert_eq!(lines[0], ["x", "y", "t"], "{text}");
     assert!(lines.len() == 3 && lines.iter().all(|line| line.len() == 3), "{text}");
 }
+
+/// Of two values with one key, readers of JSON keep one.
+#[cfg(feature = "tables")]
+#[test]
+fn columns_of_one_name_are_not_written_as_json() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = Program::at(dir.path());
+    fs::write(dir.path().join("t.csv"), "k,n,k\n1,2,3\n").unwrap();
+    let refused = program.stderr(1, &["convert", "t.csv", "t.json"]);
+    assert!(refused.contains("the name k") && !dir.path().join("t.json").exists(), "{refused}");
+    let query = ["sql", "SELECT * FROM \"t.csv\"", "-F", "json"];
+    assert_eq!(program.stdout(0, &query), "{\"k\":1,\"n\":2,\"k_1\":3}\n");
+}
+
+#[cfg(feature = "tables")]
+#[test]
+fn missing_values_without_a_type_are_not_nan() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = Program::at(dir.path());
+    let shown = program.stdout(0, &["sql", "SELECT NULL AS a, 7 AS b"]);
+    assert!(shown.contains('7') && !shown.contains("NaN"), "{shown}");
+}

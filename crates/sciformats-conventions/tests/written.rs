@@ -427,3 +427,64 @@ fn missing_elements_stay_missing() {
         assert_eq!(sciformats_conventions::type_name(&fill.element), kind);
     }
 }
+
+/// The netCDF library lists variables of halves, but cannot read them.
+#[test]
+fn variables_have_types_that_netcdf_has() {
+    use sciformats_conventions::sciformats::hdf5_pure::values::Encoder;
+    use sciformats_conventions::sciformats::hdf5_pure::{Datatype, Store};
+    use sciformats_conventions::write::NetCdf;
+
+    #[derive(Clone, Copy)]
+    struct Half;
+    impl Store for Half {
+        fn datatype() -> Datatype {
+            Datatype::float16()
+        }
+
+        fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<(), Error> {
+            values.iter().for_each(|_| to.bytes(&[0, 0x3c]));
+            Ok(())
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = NetCdf::create(dir.path().join("half.nc")).unwrap();
+    let x = file.dimension("x", 2).unwrap();
+    let error = file.variable("thin", &[x], &[Half, Half], None).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }) && error.to_string().contains("thin"), "{error}");
+    assert!(file.define::<Half>("thin", &[x], None).is_err());
+    file.variable("thin", &[x], &[1.0f32, 2.0], None).unwrap();
+    file.finish().unwrap();
+}
+
+#[test]
+fn widened_elements_are_told_and_large_integers_keep_their_digits() {
+    use sciformats_conventions::sciformats::memory::{Memory, MemoryArray, array};
+    use sciformats_conventions::sciformats::{ArrayInfo, ElementType, File, Format};
+    use sciformats_conventions::write::NetCdfCopy;
+
+    let dir = tempfile::tempdir().unwrap();
+    let mut tree = Memory::new(Format::Asdf);
+    let root = tree.root();
+    let bytes = vec![0, 0x3c, 0, 0xc0];
+    tree.array(root, "half", MemoryArray { info: ArrayInfo::new(ElementType::F16, [2]), bytes });
+    let x = tree.array(root, "x", array(&[1], &[7u64]));
+    tree.attribute(x, "id", array::<u64>(&[2], &[u64::MAX, 1]));
+    tree.attribute(x, "_FillValue", array::<u64>(&[], &[u64::MAX - 1]));
+    let copy = NetCdfCopy::new(&Dataset::new(File::from(tree)), &|_| true).unwrap();
+    assert_eq!(
+        copy.losses(),
+        [("/half".to_owned(), "has elements of type float16, which become float32".to_owned())]
+    );
+    let target = dir.path().join("wide.nc");
+    copy.create(&target, None).unwrap();
+    let copied = Dataset::open(&target).unwrap();
+    assert_eq!(copied.variable("/half").unwrap().read().unwrap().numbers().unwrap(), [1.0, -2.0]);
+    let x = copied.variable("/x").unwrap();
+    for (name, numbers) in [("id", &[u64::MAX, 1][..]), ("_FillValue", &[u64::MAX - 1])] {
+        let found = x.node().attribute(name).unwrap().unwrap();
+        assert_eq!(found.element, ElementType::UInt(8), "{name}");
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        assert_eq!(found.data.unwrap(), bytes, "{name}");
+    }
+}

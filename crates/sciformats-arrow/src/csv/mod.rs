@@ -25,8 +25,8 @@ pub(crate) fn of_arrow(error: ArrowError) -> Error {
     }
 }
 
-/// Writes a table as comma-separated values with a line of names, as RFC 4180 says. Missing values are empty.
-/// Returns the number of rows.
+/// Writes a table as comma-separated values with a line of names, as RFC 4180 says. Missing values are empty,
+/// with quotes if they are alone in their line. Returns the number of rows.
 ///
 /// # Errors
 ///
@@ -72,6 +72,7 @@ fn lines(batch: &RecordBatch, out: &mut impl Write) -> std::io::Result<()> {
     const AT_ONCE: usize = 1 << 16;
     let (mut line, mut cell) = (String::new(), String::new());
     for row in 0..batch.num_rows() {
+        let before = line.len();
         for (at, column) in batch.columns().iter().enumerate() {
             line.push_str(if at > 0 { "," } else { "" });
             if is_text(column.as_ref()) {
@@ -83,6 +84,10 @@ fn lines(batch: &RecordBatch, out: &mut impl Write) -> std::io::Result<()> {
             } else {
                 write_cell(&mut line, Style::Plain, column.as_ref(), row);
             }
+        }
+        // Most readers skip an empty line, and take this for a missing value.
+        if line.len() == before && batch.num_columns() == 1 {
+            line.push_str("\"\"");
         }
         line.push_str("\r\n");
         if line.len() >= AT_ONCE {

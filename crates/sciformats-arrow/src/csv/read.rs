@@ -18,7 +18,8 @@ use crate::batches::BATCH;
 /// floating-point numbers, dates in ISO 8601 of microseconds or nanoseconds, and texts. So a column with 0.5 and an
 /// integer that is no double has texts, and so has one of numbers beyond all doubles. Decimal fractions become the
 /// nearest double, and zeros before a number are dropped. Dates are in UTC if all texts tell their distance from it, and
-/// texts if only some do. Empty values are missing, but quoted ones are empty texts. Lines end with a line feed, a carriage return, or
+/// texts if only some do. Empty values are missing, but quoted ones are empty texts; in a
+/// table of one column, both are missing. Lines end with a line feed, a carriage return, or
 /// both. A quote inside of a value that does not begin with one is a character like others.
 ///
 /// ```
@@ -122,6 +123,22 @@ impl<R: Read> Lines<R> {
         }
     }
 
+    /// Returns the cells of the next row of a table with so many columns; `None` at the end.
+    fn row(&mut self, columns: usize) -> Result<Option<Vec<Cell>>> {
+        loop {
+            let start = self.offset;
+            let Some(mut record) = self.record()? else { return Ok(None) };
+            if !is_row(&record, columns, start)? {
+                continue;
+            }
+            // Because readers skip empty lines, quotes are what other programs write for a missing value.
+            if let [only] = record.as_mut_slice() {
+                *only = only.take().filter(|text| !text.is_empty());
+            }
+            return Ok(Some(record));
+        }
+    }
+
     /// Returns the next byte, which stays.
     fn peek(&mut self) -> Result<Option<u8>> {
         let buffer = self.from.fill_buf().map_err(|error| Error::io("read", error))?;
@@ -174,12 +191,7 @@ impl<R: Read + Seek> Csv<R> {
         let names = lines.record()?.unwrap_or_default();
         let (begin, returned) = (lines.offset, lines.returned);
         let mut kinds = vec![Kinds::ANY; names.len()];
-        loop {
-            let start = lines.offset;
-            let Some(record) = lines.record()? else { break };
-            if !is_row(&record, kinds.len(), start)? {
-                continue;
-            }
+        while let Some(record) = lines.row(kinds.len())? {
             for (kinds, cell) in kinds.iter_mut().zip(&record) {
                 if let Some(cell) = cell {
                     kinds.add(cell);
@@ -201,11 +213,7 @@ impl<R: Read + Seek> Csv<R> {
         let mut columns: Vec<Vec<Cell>> = self.kinds.iter().map(|_| Vec::new()).collect();
         let (mut rows, begin) = (0, self.lines.offset);
         while (rows as u64) < BATCH {
-            let start = self.lines.offset;
-            let Some(record) = self.lines.record()? else { break };
-            if !is_row(&record, columns.len(), start)? {
-                continue;
-            }
+            let Some(record) = self.lines.row(columns.len())? else { break };
             for (column, cell) in columns.iter_mut().zip(record) {
                 column.push(cell);
             }
@@ -330,6 +338,20 @@ mod tests {
             }
         }
         assert_eq!(values("a\r\rb\n\nc"), [["a"], ["-"], ["b"], ["-"], ["c"]]);
+    }
+
+    #[test]
+    fn a_missing_value_alone_in_its_line_has_quotes() {
+        let text = "n\n1\n\"\"\n\n4\n";
+        let batch = Csv::new(Cursor::new(text)).unwrap().next().unwrap().unwrap();
+        assert_eq!(*batch.column(0).data_type(), DataType::Int64);
+        let present: Vec<bool> = (0..4).map(|row| batch.column(0).is_valid(row)).collect();
+        assert_eq!(present, [true, false, false, true]);
+        let mut out = Vec::new();
+        crate::write_csv(Csv::new(Cursor::new(text)).unwrap(), &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "n\r\n1\r\n\"\"\r\n\"\"\r\n4\r\n");
+        let two = Csv::new(Cursor::new("a,b\n\"\",1\n")).unwrap().next().unwrap().unwrap();
+        assert!(two.column(0).is_valid(0));
     }
 
     #[test]

@@ -35,7 +35,10 @@ pub(super) enum Kind {
         root: bool,
     },
     Median,
-    First,
+    /// The value of the first row, or of the first one that has a value.
+    First {
+        present: bool,
+    },
 }
 
 impl Kind {
@@ -52,7 +55,8 @@ impl Kind {
             "stddev" | "stddev_samp" => Self::Variance { sample: true, root: true },
             "stddev_pop" => Self::Variance { sample: false, root: true },
             "median" => Self::Median,
-            "first" | "any_value" => Self::First,
+            "first" => Self::First { present: false },
+            "any_value" => Self::First { present: true },
             _ => return None,
         })
     }
@@ -72,7 +76,8 @@ enum State {
     All(Vec<f64>),
     /// Decimals, times or spans.
     Exact(Vec<i128>),
-    First(Value),
+    /// The first value, after a row was seen.
+    First(Option<Value>),
 }
 
 /// The groups of a query.
@@ -107,7 +112,7 @@ impl Grouping {
             let known = !matches!(kind, Some(Vector::Other(_)));
             let fits = match aggregate.kind {
                 Kind::Count => !aggregate.distinct || known,
-                Kind::Least | Kind::Greatest | Kind::First => known,
+                Kind::Least | Kind::Greatest | Kind::First { .. } => known,
                 Kind::Sum | Kind::Variance { .. } => numbers || exact,
                 Kind::Mean | Kind::Median => numbers || exact || time,
             };
@@ -148,7 +153,7 @@ impl Grouping {
                 Kind::Least | Kind::Greatest => State::Best(Value::Null),
                 Kind::Variance { .. } => State::Moments(0, 0.0, 0.0),
                 Kind::Median => State::All(Vec::new()),
-                Kind::First => State::First(Value::Null),
+                Kind::First { .. } => State::First(None),
             });
         self.states.push(states.collect());
         self.values.push(values);
@@ -195,9 +200,10 @@ impl Grouping {
             None => vec![true; places.len()],
         };
         let values = aggregate.of.as_ref().map(|of| of.eval(batch)).transpose()?;
+        let missing_counts = aggregate.kind == Kind::First { present: false };
         let mut added = 0;
         for (row, (&place, _)) in places.iter().zip(&rows).enumerate().filter(|(_, (_, counts))| **counts) {
-            if values.as_ref().is_some_and(|values| values.is_null(row)) {
+            if !missing_counts && values.as_ref().is_some_and(|values| values.is_null(row)) {
                 continue;
             }
             if aggregate.distinct
@@ -250,7 +256,7 @@ impl Grouping {
                 {
                     kind.clone().unwrap_or(Vector::Null(0))
                 }
-                Kind::Least | Kind::Greatest | Kind::First => kind.clone().unwrap_or(Vector::Null(0)),
+                Kind::Least | Kind::Greatest | Kind::First { .. } => kind.clone().unwrap_or(Vector::Null(0)),
                 _ => Vector::Float(Vec::new()),
             };
             columns.push(collected(&kind, values.into_iter()));
@@ -307,7 +313,7 @@ pub(super) fn collected(kind: &Vector, values: impl Iterator<Item = Value>) -> V
 }
 
 impl State {
-    /// Adds the value at a row, which is not missing; returns the bytes that are held for it.
+    /// Adds the value at a row, which is not missing unless that counts, too; returns the bytes that are held for it.
     fn add(&mut self, kind: Kind, values: Option<&Vector>, row: usize) -> Result<usize> {
         let number = || match values.map(|values| values.value(row)) {
             Some(Value::Int(value)) => value as f64,
@@ -364,8 +370,8 @@ impl State {
                 return Ok(16);
             }
             Self::First(first) => {
-                if *first == Value::Null {
-                    *first = values.map_or(Value::Null, |values| values.value(row));
+                if first.is_none() {
+                    *first = values.map(|values| values.value(row));
                 }
             }
         }
@@ -392,7 +398,8 @@ impl State {
                 let sum = sum + lost;
                 Value::Float(if kind == Kind::Mean { sum / count as f64 } else { sum })
             }
-            Self::Best(value) | Self::First(value) => value,
+            Self::Best(value) => value,
+            Self::First(value) => value.unwrap_or(Value::Null),
             Self::Moments(count, _, squares) => {
                 let Kind::Variance { sample, root } = kind else { return Value::Null };
                 let of = if sample { count.saturating_sub(1) } else { count };

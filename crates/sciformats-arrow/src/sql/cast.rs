@@ -13,7 +13,7 @@ use super::vector::{Vector, wrong};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum To {
     Bool,
-    Int,
+    Int(Whole),
     Float,
     Text,
     Moment,
@@ -22,6 +22,73 @@ pub(super) enum To {
     Decimal(Digits),
     Time,
     Span,
+}
+
+/// A type of integers: its name, and the numbers that it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Whole {
+    name: &'static str,
+    least: i128,
+    most: i128,
+}
+
+impl Whole {
+    pub(super) const TINY: Self = Self::of("TINYINT", i8::MIN as i128, i8::MAX as i128);
+    pub(super) const SMALL: Self = Self::of("SMALLINT", i16::MIN as i128, i16::MAX as i128);
+    pub(super) const MIDDLE: Self = Self::of("INTEGER", i32::MIN as i128, i32::MAX as i128);
+    pub(super) const BIG: Self = Self::of("BIGINT", i64::MIN as i128, i64::MAX as i128);
+
+    const fn of(name: &'static str, least: i128, most: i128) -> Self {
+        Self { name, least, most }
+    }
+}
+
+/// Converts values to integers of a type. A value that it does not have is an error, or missing if that is wanted.
+fn integers(values: Vector, to: Whole, lenient: bool) -> Result<Vec<Option<i128>>> {
+    let fit = |whole: Option<i128>, shown: &dyn Fn() -> String| match whole
+        .filter(|whole| (to.least..=to.most).contains(whole))
+    {
+        Some(whole) => Ok(Some(whole)),
+        None if lenient => Ok(None),
+        None => Err(Error::usage("sql", format!("takes {} for an integer of type {}", shown(), to.name))),
+    };
+    macro_rules! all {
+        ($values:expr, $of:expr, $shown:expr) => {
+            $values
+                .into_iter()
+                .map(|value| value.map_or(Ok(None), |value| fit($of(&value), &|| $shown(&value))))
+                .collect()
+        };
+    }
+    match values {
+        Vector::Null(rows) => Ok(vec![None; rows]),
+        Vector::Bool(values) => all!(values, |truth: &bool| Some(i128::from(*truth)), bool::to_string),
+        Vector::Int(values) => all!(values, |value: &i128| Some(*value), i128::to_string),
+        Vector::Decimal(values, Digits { point, .. }) => {
+            all!(values, |value: &i128| exact::rescaled(*value, point, 0).ok(), |value: &i128| exact::shown(
+                *value, point
+            ))
+        }
+        Vector::Float(values) => {
+            let whole = |value: &f64| {
+                let whole = value.round_ties_even();
+                // Beyond all integers of 64 bits, and within those of 128.
+                (whole.abs() < 2f64.powi(126)).then_some(whole as i128)
+            };
+            all!(values, whole, f64::to_string)
+        }
+        Vector::Text(values) => {
+            let whole = |text: &Arc<str>| {
+                let (value, point) = exact::decimal(text.trim())?;
+                exact::rescaled(value, point, 0).ok()
+            };
+            all!(values, whole, |text: &Arc<str>| format!("{text:?}"))
+        }
+        values @ Vector::Span(_) => {
+            integers(Vector::Float(values.floats("a conversion to a number")?), to, lenient)
+        }
+        other => Err(wrong("a conversion to another type", &other)),
+    }
 }
 
 /// Converts values.
@@ -39,41 +106,24 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
     }
     Ok(match (values, to) {
         (Vector::Null(rows), To::Bool) => Vector::Bool(vec![None; rows]),
-        (Vector::Null(rows), To::Int) => Vector::Int(vec![None; rows]),
         (Vector::Null(rows), To::Float) => Vector::Float(vec![None; rows]),
         (Vector::Null(rows), To::Text) => Vector::Text(vec![None; rows]),
         (Vector::Null(rows), To::Moment) => Vector::Moment(vec![None; rows]),
         (Vector::Null(rows), To::Time) => Vector::Time(vec![None; rows]),
         (Vector::Null(rows), To::Span) => Vector::Span(vec![None; rows]),
+        (values, To::Int(whole)) => Vector::Int(integers(values, whole, lenient)?),
         (values, To::Decimal(digits)) => exact::decimals(values, digits, lenient)?,
         (values @ Vector::Bool(_), To::Bool)
-        | (values @ Vector::Int(_), To::Int)
         | (values @ Vector::Float(_), To::Float)
         | (values @ Vector::Text(_), To::Text)
         | (values @ Vector::Moment(_), To::Moment)
         | (values @ Vector::Time(_), To::Time)
         | (values @ Vector::Span(_), To::Span) => values,
-        (Vector::Bool(values), To::Int) => Vector::Int(each(values, |truth| Ok(i128::from(truth)))?),
         (Vector::Bool(values), To::Float) => {
             Vector::Float(each(values, |truth| Ok(f64::from(u8::from(truth))))?)
         }
         (Vector::Int(values), To::Float) => Vector::Float(each(values, |value| Ok(value as f64))?),
         (Vector::Int(values), To::Bool) => Vector::Bool(each(values, |value| Ok(value != 0))?),
-        (Vector::Float(values), To::Int) => {
-            let whole = |value: f64| {
-                let whole = value.round_ties_even();
-                // 2^63 is the first number that does not fit.
-                let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&whole);
-                if fits { Some(whole as i128) } else { None }
-            };
-            let found = values.into_iter().map(|value| match value.map(|value| (value, whole(value))) {
-                None => Ok(None),
-                Some((_, Some(value))) => Ok(Some(value)),
-                Some(_) if lenient => Ok(None),
-                Some((value, None)) => Err(refused(&value.to_string(), "an integer")),
-            });
-            Vector::Int(found.collect::<Result<_>>()?)
-        }
         (values, To::Text) => Vector::Text(text_of(values)?),
         (Vector::Text(values), to) => {
             let parsed = |what: &str, found: Option<bool>, text: &str| match found {
@@ -97,13 +147,14 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
                 }};
             }
             match to {
-                To::Int => parse!(Int, "an integer", |text: &str| text.parse::<i64>().ok().map(i128::from)),
                 To::Float => parse!(Float, "a number", |text: &str| text.parse().ok()),
-                To::Bool => parse!(Bool, "a truth value", |text: &str| match text {
-                    "true" | "t" | "1" => Some(true),
-                    "false" | "f" | "0" => Some(false),
-                    _ => None,
-                }),
+                To::Bool => {
+                    parse!(Bool, "a truth value", |text: &str| match text.to_ascii_lowercase().as_str() {
+                        "true" | "t" | "yes" | "y" | "1" => Some(true),
+                        "false" | "f" | "no" | "n" | "0" => Some(false),
+                        _ => None,
+                    })
+                }
                 To::Time => parse!(Time, "a time of day", exact::time),
                 To::Span => parse!(Span, "a span", exact::span),
                 _ => parse!(Moment, "a date", crate::dates::moment),
@@ -116,15 +167,9 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
         (Vector::Moment(values), To::Time) => {
             Vector::Time(each(values, |moment| Ok(moment.rem_euclid(exact::DAY)))?)
         }
-        (Vector::Decimal(values, digits), To::Int) => {
-            Vector::Int(each(values, |value| exact::rescaled(value, digits.point, 0))?)
-        }
         (Vector::Decimal(values, _), To::Bool) => Vector::Bool(each(values, |value| Ok(value != 0))?),
         (values @ (Vector::Decimal(..) | Vector::Span(_)), To::Float) => {
             Vector::Float(values.floats("a conversion to a number")?)
-        }
-        (values @ Vector::Span(_), To::Int) => {
-            return cast(Vector::Float(values.floats("a conversion to a number")?), to, lenient);
         }
         (other, _) => return Err(wrong("a conversion to another type", &other)),
     })

@@ -19,10 +19,16 @@ pub(super) struct End<'q> {
 pub(super) fn end(query: &Query) -> Result<End<'_>> {
     let mut end = End::default();
     if let Some(order) = &query.order_by {
+        if order.interpolate.is_some() {
+            return Err(unsupported("INTERPOLATE"));
+        }
         match &order.kind {
             OrderByKind::Expressions(of) => end.order = of.iter().collect(),
             OrderByKind::All(_) => return Err(unsupported("ORDER BY ALL")),
         }
+    }
+    if end.order.iter().any(|of| of.with_fill.is_some()) {
+        return Err(unsupported("WITH FILL"));
     }
     let (limit, skip) = match &query.limit_clause {
         None => (None, None),

@@ -106,7 +106,7 @@ pub(super) fn float(value: i128, point: u8) -> f64 {
 }
 
 /// Returns a decimal with all its digits.
-fn shown(value: i128, point: u8) -> String {
+pub(super) fn shown(value: i128, point: u8) -> String {
     let digits = value.unsigned_abs().to_string();
     let sign = if value < 0 { "-" } else { "" };
     let point = usize::from(point);

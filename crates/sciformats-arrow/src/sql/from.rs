@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Schema, SchemaRef};
-use sciformats_conventions::sciformats::{Error, Limits, Result};
+use sciformats_conventions::sciformats::{Limits, Result};
 use sqlparser::ast::{JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, TableFactor, TableWithJoins};
 
 use super::Held;
 use super::compile::{Compiler, Merged, Named, Scope, shallow, unsupported};
 use super::expr::Ex;
+use super::keys::{Common, as_common, compatible};
 use super::query::Context;
 use super::rows::Rows;
 use super::sort::{collected, joined, taken};
@@ -134,8 +135,17 @@ impl From {
     fn add(&mut self, context: &Context<'_>, factor: &TableFactor) -> Result<()> {
         let (scan, alias, default) = match factor {
             TableFactor::Table {
-                name, alias, args: None, with_hints, version: None, sample: None, ..
-            } if with_hints.is_empty() => {
+                name,
+                alias,
+                args: None,
+                with_hints,
+                version: None,
+                sample: None,
+                with_ordinality: false,
+                partitions,
+                json_path: None,
+                ..
+            } if with_hints.is_empty() && partitions.is_empty() => {
                 let name = table_name(name)?;
                 (context.table(&name)?, alias, name)
             }
@@ -427,12 +437,12 @@ impl Join {
         for (_, right) in &mut keys {
             right.columns(&mut |at| *at = at.saturating_sub(first)); // a bound: they are all after it
         }
-        let floats = compatible(&mut keys, &left.schema, &right_schema)?;
+        let common = compatible(&mut keys, &left.schema, &right_schema)?;
         let mut places: HashMap<Vec<u8>, Vec<u64>> = HashMap::new();
         if !keys.is_empty() {
             let values = keys.iter().map(|(_, right)| right.eval(&held)).collect::<Result<Vec<_>>>()?;
             let values: Vec<_> =
-                values.into_iter().zip(&floats).map(|(of, float)| as_float(of, *float)).collect();
+                values.into_iter().zip(&common).map(|(of, common)| as_common(of, *common)).collect();
             let mut key = Vec::new();
             let mut size = 0u64;
             for row in 0..held.num_rows() {
@@ -460,7 +470,7 @@ impl Join {
             match from.next() {
                 Some(Err(error)) => Some(Err(error)),
                 Some(Ok(batch)) => Some((|| -> Result<RecordBatch> {
-                    let pairs = pairs(&batch, (&keys, &floats), &places, held.num_rows(), &limits)?;
+                    let pairs = pairs(&batch, (&keys, &common), &places, held.num_rows(), &limits)?;
                     let mut found = paired(&out, (&batch, &held), &pairs)?;
                     let mut kept = pairs;
                     for condition in &rest {
@@ -510,44 +520,10 @@ impl Join {
 /// A row of the left and a row of the right side.
 type Pair = (Option<u64>, Option<u64>);
 
-fn as_float(of: super::vector::Vector, float: bool) -> super::vector::Vector {
-    use super::vector::Vector;
-    match of {
-        Vector::Int(values) if float => {
-            Vector::Float(values.into_iter().map(|value| value.map(|value| value as f64)).collect())
-        }
-        Vector::Decimal(values, digits) if float => {
-            let of = |value| super::exact::float(value, digits.point);
-            Vector::Float(values.into_iter().map(|value| value.map(of)).collect())
-        }
-        other => other,
-    }
-}
-
-/// Returns for which keys integers are compared with floating-point numbers; other types must be equal.
-fn compatible(keys: &mut [(Ex, Ex)], left: &SchemaRef, right: &SchemaRef) -> Result<Vec<bool>> {
-    use super::vector::Vector;
-    let (left, right) = (RecordBatch::new_empty(Arc::clone(left)), RecordBatch::new_empty(Arc::clone(right)));
-    let float = keys.iter().map(|(of_left, of_right)| {
-        let (one, other) = (of_left.eval(&left)?, of_right.eval(&right)?);
-        match (&one, &other) {
-            (Vector::Int(_) | Vector::Decimal(..), Vector::Float(_))
-            | (Vector::Float(_), Vector::Int(_) | Vector::Decimal(..)) => Ok(true),
-            (Vector::Int(_), Vector::Decimal(..)) | (Vector::Decimal(..), Vector::Int(_)) => Ok(false),
-            (Vector::Null(_), _) | (_, Vector::Null(_)) => Ok(false),
-            _ if std::mem::discriminant(&one) == std::mem::discriminant(&other) => Ok(false),
-            _ => {
-                Err(Error::usage("sql", format!("joins {} with {}; cast one side", one.kind(), other.kind())))
-            }
-        }
-    });
-    float.collect()
-}
-
 /// Returns the pairs of rows with equal keys, or all pairs if there are no keys.
 fn pairs(
     batch: &RecordBatch,
-    (keys, floats): (&[(Ex, Ex)], &[bool]),
+    (keys, common): (&[(Ex, Ex)], &[Common]),
     places: &HashMap<Vec<u8>, Vec<u64>>,
     right: usize,
     limits: &Limits,
@@ -562,7 +538,7 @@ fn pairs(
         return Ok(pairs);
     }
     let values = keys.iter().map(|(left, _)| left.eval(batch)).collect::<Result<Vec<_>>>()?;
-    let values: Vec<_> = values.into_iter().zip(floats).map(|(of, float)| as_float(of, *float)).collect();
+    let values: Vec<_> = values.into_iter().zip(common).map(|(of, common)| as_common(of, *common)).collect();
     let mut key = Vec::new();
     for row in 0..batch.num_rows() {
         if values.iter().any(|of| of.is_null(row)) {

@@ -189,7 +189,17 @@ fn text(values: Vector, of: fn(&str) -> String) -> Result<Vector> {
     Ok(Vector::Text(each(text_of(values)?, |text| Ok(Arc::from(of(&text))))?))
 }
 
-/// Returns parts of texts; the first letter has the number 1.
+/// Returns how many letters are before a part of a text, and how many are in it. The first letter of the text has the number 1, and the
+/// last one the number -1. A negative count is that of the letters before the place.
+fn part_of(letters: i128, from: i128, count: i128) -> (usize, usize) {
+    let start = if from < 0 { letters.saturating_add(from) } else { from.saturating_sub(1) }; // a position
+    let other = start.saturating_add(count); // a position
+    let within = |place: i128| usize::try_from(place.clamp(0, letters)).unwrap_or_default(); // a bound
+    let (start, end) = (within(start.min(other)), within(start.max(other)));
+    (start, end.saturating_sub(start)) // a bound: it is not before the start
+}
+
+/// Returns parts of texts, as [`part_of`] says.
 fn substrings(texts: Vec<Option<Arc<str>>>, from: &Vector, count: Option<&Vector>) -> Result<Vector> {
     let number = |of: &Vector, row: usize| match of.value(row) {
         Value::Int(value) => Ok(Some(value)),
@@ -208,10 +218,7 @@ fn substrings(texts: Vec<Option<Arc<str>>>, from: &Vector, count: Option<&Vector
             parts.push(None);
             continue;
         };
-        let end = from.saturating_add(count).max(1); // a bound: no text is longer
-        let start = from.max(1);
-        let skipped = usize::try_from(start - 1).unwrap_or(usize::MAX);
-        let taken = usize::try_from(end.saturating_sub(start)).unwrap_or_default();
+        let (skipped, taken) = part_of(text.chars().count() as i128, from, count);
         parts.push(Some(Arc::from(text.chars().skip(skipped).take(taken).collect::<String>())));
     }
     Ok(Vector::Text(parts))

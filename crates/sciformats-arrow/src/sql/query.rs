@@ -50,6 +50,9 @@ impl Context<'_> {
         if query.fetch.is_some() || !query.locks.is_empty() || !query.pipe_operators.is_empty() {
             return Err(unsupported("FETCH, FOR or a pipe"));
         }
+        if query.for_clause.is_some() || query.settings.is_some() || query.format_clause.is_some() {
+            return Err(unsupported("FOR, SETTINGS or FORMAT"));
+        }
         let (mut unions, mut first) = (0, &*query.body);
         while let SetExpr::SetOperation { left, .. } = first {
             unions += 1;

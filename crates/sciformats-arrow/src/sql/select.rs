@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use sciformats_conventions::sciformats::{Error, Result};
 use sqlparser::ast::{
-    self, Distinct, Expr, GroupByExpr, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    self, Distinct, Expr, GroupByExpr, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind,
     WildcardAdditionalOptions,
 };
 
 use super::aggregate::{Grouping, Kind};
 use super::compile::{Compiler, Groups, Scope, name_of, parts, same, shallow, unsupported};
 use super::end::{End, cut, most, of_output, ordinal, sort_key};
-use super::expr::Ex;
+use super::expr::{Ex, overflow};
 use super::from::{From, table_name};
 use super::query::Context;
 use super::rows::{Rows, different, projected, satisfying};
 use super::sort::sorted;
-use super::vector::Value;
+use super::vector::{Value, Vector};
 use crate::csv::of_arrow;
 
 impl Context<'_> {
@@ -143,7 +143,7 @@ impl Context<'_> {
         let mut fields: Vec<Field> = Vec::new();
         let mut kinds = keys.iter().map(|key| narrow(Some(key), &empty)).collect::<Result<Vec<_>>>()?;
         for of in &aggregates {
-            let chosen = matches!(of.kind, Kind::Least | Kind::Greatest | Kind::First);
+            let chosen = matches!(of.kind, Kind::Least | Kind::Greatest | Kind::First { .. });
             kinds.push(narrow(of.of.as_ref().filter(|_| chosen), &empty)?);
         }
         let mut grouping = Grouping::new(keys, aggregates, (&empty, self.options.limits))?;
@@ -152,7 +152,7 @@ impl Context<'_> {
         }
         let mut arrays = Vec::new();
         for ((at, column), kind) in grouping.finish()?.into_iter().enumerate().zip(kinds) {
-            let array = narrowed(column.into_array()?, kind.as_ref());
+            let array = narrowed(column, kind.as_ref())?;
             fields.push(Field::new(format!("{at}"), array.data_type().clone(), true));
             arrays.push(array);
         }
@@ -165,22 +165,29 @@ impl Context<'_> {
     }
 }
 
-/// Returns the type of a column of numbers with few digits, which groups of them keep, so that 0.1 stays what is 0.1 there.
+/// Returns the type of a column of numbers with few digits, which groups of them keep, so that 0.1 stays what is 0.1 there, or of one of
+/// integers beyond those of 64 bits with a sign.
 fn narrow(of: Option<&Ex>, empty: &RecordBatch) -> Result<Option<DataType>> {
     let Some(of @ (Ex::Column(_) | Ex::Field(..))) = of else { return Ok(None) };
     let kind = of.array(empty)?.data_type().clone();
-    Ok(Some(kind).filter(|kind| matches!(kind, DataType::Float16 | DataType::Float32)))
+    Ok(Some(kind).filter(|kind| matches!(kind, DataType::Float16 | DataType::Float32 | DataType::UInt64)))
 }
 
 /// Returns numbers in the type that they had.
-fn narrowed(array: ArrayRef, kind: Option<&DataType>) -> ArrayRef {
-    match (kind, array.as_primitive_opt::<Float64Type>()) {
+fn narrowed(column: Vector, kind: Option<&DataType>) -> Result<ArrayRef> {
+    if let (Vector::Int(values), Some(DataType::UInt64)) = (&column, kind) {
+        let natural = values.iter().map(|value| value.map(u64::try_from).transpose());
+        let natural = natural.collect::<Result<UInt64Array, _>>().map_err(|_| overflow())?;
+        return Ok(Arc::new(natural));
+    }
+    let array = column.into_array()?;
+    Ok(match (kind, array.as_primitive_opt::<Float64Type>()) {
         (Some(DataType::Float32), Some(wide)) => {
             Arc::new(wide.unary::<_, Float32Type>(|number| number as f32))
         }
         (Some(DataType::Float16), Some(wide)) => Arc::new(wide.unary::<_, Float16Type>(half::f16::from_f64)),
         _ => array,
-    }
+    })
 }
 
 /// Refuses syntax that the parser accepts and this dialect does not have.
@@ -229,6 +236,13 @@ fn items(select: &Select, scope: &Scope) -> Result<Vec<Item>> {
         }
         all
     };
+    if select.projection.is_empty() {
+        // `FROM t` alone means all columns.
+        return match select.flavor {
+            SelectFlavor::FromFirstNoSelect => Ok(all(None)),
+            _ => Err(Error::usage("sql", "selects no columns")),
+        };
+    }
     let mut named = Vec::new();
     for item in &select.projection {
         match item {

@@ -196,6 +196,9 @@ impl Vector {
     {
         let names = array.as_dictionary::<K>();
         let known = Self::of(names.values())?;
+        if let Self::Other(_) = known {
+            return Ok(Self::Other(Arc::clone(array)));
+        }
         let keys = names.keys();
         let rows = (0..keys.len())
             .map(|at| keys.is_valid(at).then(|| keys.value(at)).and_then(|key| key.try_into().ok()))

@@ -207,13 +207,21 @@ fn categories(
     let first = arrays.first().map_or(0, |array| array.as_any_dictionary().values().len());
     let mut known: Vec<String> = Vec::new();
     let mut places = std::collections::HashMap::new();
+    // Whether each dictionary has the order of the first one.
+    let mut agree = true;
     for array in arrays {
         let values = array.as_any_dictionary().values();
+        let mut last = 0;
         for (at, text) in all_texts(std::slice::from_ref(values))?.into_iter().enumerate() {
-            if values.is_valid(at) && !places.contains_key(&text) {
-                places.insert(text.clone(), known.len());
+            if values.is_null(at) {
+                continue;
+            }
+            let place = *places.entry(text.clone()).or_insert(known.len());
+            if place == known.len() {
                 known.push(text);
             }
+            agree &= place >= last;
+            last = place;
         }
     }
     let texts = all_texts(arrays)?;
@@ -224,7 +232,7 @@ fn categories(
     );
     let codes: Vec<Option<usize>> = codes.collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    if ordered && known.len() <= first {
+    if ordered && agree && known.len() <= first {
         frame.ordered_categories(name, &known, &codes)?;
     } else {
         frame.categories(name, &known, &codes)?;

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use sciformats::hdf5_pure::structure::Class;
 use sciformats::hdf5_pure::{CreateOptions, DatasetBuilder, ObjectId, Store, Value, Writer};
 use sciformats::{Error, Result, Slab};
 
@@ -57,6 +58,18 @@ fn shaped<'w>(dataset: DatasetBuilder<'w>, Shape(shape, most): Shape, chunked: b
         (true, _) => dataset.max_shape(most).automatic_chunks(),
         (false, true) => dataset.automatic_chunks(),
         (false, false) => dataset,
+    }
+}
+
+/// Fails if netCDF has no type for the elements of a variable: floating-point numbers of another size than four or eight bytes.
+fn readable<T: Store>(name: &str) -> Result<()> {
+    let datatype = T::datatype();
+    match &datatype.class {
+        Class::FloatingPoint(_) if !matches!(datatype.size, 4 | 8) => Err(Error::unsupported(format!(
+            "the variable {name} of floating-point numbers of {} bytes in netCDF",
+            datatype.size
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -144,13 +157,15 @@ impl NetCdf {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if a dimension of another variable has this name.
+    /// [`Error::Usage`] if a dimension of another variable has this name; [`Error::Unsupported`] for floating-point numbers of
+    /// two bytes, which netCDF does not have.
     pub fn define<T: Store + Copy>(
         &mut self,
         name: &str,
         dimensions: &[DimensionId],
         fill: Option<T>,
     ) -> Result<ObjectId> {
+        readable::<T>(name)?;
         let (shape, coordinate) = self.place(name, dimensions)?;
         let scalar = shape.0.is_empty();
         let level = self.level.filter(|_| !scalar);
@@ -221,8 +236,8 @@ impl NetCdf {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if the number of values does not match the dimensions; otherwise the error of
-    /// writing.
+    /// [`Error::Usage`] if the number of values does not match the dimensions; [`Error::Unsupported`] as
+    /// [`define`](Self::define); otherwise the error of writing.
     pub fn variable<T: Store + Copy>(
         &mut self,
         name: &str,
@@ -230,6 +245,7 @@ impl NetCdf {
         values: &[T],
         fill: Option<T>,
     ) -> Result<ObjectId> {
+        readable::<T>(name)?;
         let (shape, coordinate) = self.place(name, dimensions)?;
         let mut dataset = shaped(self.writer.dataset(name), shape, false);
         if let Some(fill) = fill {

@@ -17,7 +17,7 @@ impl Groups {
     pub(in crate::sql) fn values_of(&self, at: usize) -> Option<&Ex> {
         let chosen = || {
             let (_, of) = self.aggregates.get(at.checked_sub(self.keys.len())?)?;
-            let is_one = matches!(of.kind, Kind::Least | Kind::Greatest | Kind::First);
+            let is_one = matches!(of.kind, Kind::Least | Kind::Greatest | Kind::First { .. });
             of.of.as_ref().filter(|_| is_one)
         };
         self.keys.get(at).or_else(chosen)

@@ -6,7 +6,7 @@ use sciformats_conventions::sciformats::{Error, Result};
 use sqlparser::ast::{self, DataType, Expr, UnaryOperator};
 
 use super::unsupported;
-use crate::sql::cast::To;
+use crate::sql::cast::{To, Whole};
 use crate::sql::exact::{self, Digits};
 use crate::sql::vector::Value;
 
@@ -38,12 +38,10 @@ pub(super) fn literal(value: &ast::Value) -> Result<Value> {
 pub(super) fn to(kind: &DataType) -> Result<To> {
     Ok(match kind {
         DataType::Bool | DataType::Boolean => To::Bool,
-        DataType::Int(_)
-        | DataType::Integer(_)
-        | DataType::BigInt(_)
-        | DataType::SmallInt(_)
-        | DataType::TinyInt(_)
-        | DataType::Int64 => To::Int,
+        DataType::TinyInt(_) => To::Int(Whole::TINY),
+        DataType::SmallInt(_) => To::Int(Whole::SMALL),
+        DataType::Int(_) | DataType::Integer(_) => To::Int(Whole::MIDDLE),
+        DataType::BigInt(_) | DataType::Int64 => To::Int(Whole::BIG),
         DataType::Float(_)
         | DataType::Double(_)
         | DataType::DoublePrecision

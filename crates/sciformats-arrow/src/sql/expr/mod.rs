@@ -293,7 +293,7 @@ impl Ex {
             Self::Case { when, otherwise } => case(when, otherwise, batch)?,
             Self::Coalesce(all) => coalesced(all, batch)?,
             Self::Cast(of, to, lenient) => match (&**of, to) {
-                (Self::Literal(value @ Value::Decimal(..)), To::Decimal(_) | To::Int | To::Text) => {
+                (Self::Literal(value @ Value::Decimal(..)), To::Decimal(_) | To::Int(_) | To::Text) => {
                     cast(Vector::constant(value, rows), *to, *lenient)?
                 }
                 (of, to) => cast(of.eval(batch)?, *to, *lenient)?,

@@ -177,6 +177,13 @@ fn of_arrow(error: sciformats_arrow::arrow_schema::ArrowError) -> Error {
 fn json(table: Reader, out: &mut impl Write) -> Result<u64> {
     let failed = |error| Error::io("write", error);
     let schema = table.schema();
+    let mut known = std::collections::HashSet::new();
+    if let Some(twice) = schema.fields().iter().find(|field| !known.insert(field.name().as_str())) {
+        let name = twice.name();
+        return Err(Error::unsupported(format!(
+            "writing two columns with the name {name} in JSON, of which readers keep one"
+        )));
+    }
     let keys: Vec<String> = schema
         .fields()
         .iter()
@@ -249,13 +256,22 @@ fn aligned(
     Ok(())
 }
 
+/// Returns whether values of a type can be no number without being missing.
+fn are_floats(kind: &DataType) -> bool {
+    match kind {
+        DataType::RunEndEncoded(_, values) => are_floats(values.data_type()),
+        kind => kind.is_floating(),
+    }
+}
+
 fn cells(batch: &RecordBatch, row: usize) -> Vec<Cell> {
     let cell = |column: &std::sync::Arc<dyn Array>| {
         let mut text = String::new();
         if write_cell(&mut text, Style::Plain, column.as_ref(), row) {
             Cell::new(PLAIN, look::safe(&text))
         } else {
-            Cell::new(FAINT, if column.is_null(row) { "" } else { "NaN" })
+            let is_nan = !column.is_null(row) && are_floats(column.data_type());
+            Cell::new(FAINT, if is_nan { "NaN" } else { "" })
         }
     };
     batch.columns().iter().map(cell).collect()

@@ -119,6 +119,10 @@ fn fill(element: &ElementType, told: &Told) -> Option<Told> {
             &[number] if has(element, number) => Some(Told::Own(vec![number.into()])),
             _ => None,
         },
+        (ElementType::UInt(8), Told::Natural(numbers)) => match numbers.as_slice() {
+            &[number] => Some(Told::Own(vec![number.into()])),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -226,11 +230,13 @@ fn is_escaped(value: &AttributeValue) -> bool {
 pub(super) fn said(value: &AttributeValue) -> Option<Told> {
     let shape = value.shape.as_ref()?;
     let bytes = value.data.as_ref().ok()?;
-    let (mut numbers, mut whole, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut numbers, mut whole, mut natural) = (Vec::new(), Vec::new(), Vec::new());
+    let mut texts = Vec::new();
     let mut others = Vec::new();
     for datum in Decoder::new(&value.element, bytes) {
         let datum = datum.ok()?;
         whole.extend(datum.to_i128().and_then(|value| i64::try_from(value).ok()));
+        natural.extend(datum.to_i128().and_then(|value| u64::try_from(value).ok()));
         numbers.extend(datum.to_f64());
         if value.element == ElementType::Text {
             texts.push(text(&datum));
@@ -241,10 +247,14 @@ pub(super) fn said(value: &AttributeValue) -> Option<Told> {
         }
     }
     let count = others.len().max(texts.len());
+    // As floating-point numbers, large integers would lose digits.
+    let rounds =
+        value.element.is_real() && !matches!(value.element, ElementType::Int(_) | ElementType::UInt(_));
     match () {
         () if count == 0 => None,
         () if whole.len() == count && value.element != ElementType::Bool => Some(Told::Whole(whole)),
-        () if numbers.len() == count && value.element.is_real() => Some(Told::Numbers(numbers)),
+        () if natural.len() == count && value.element != ElementType::Bool => Some(Told::Natural(natural)),
+        () if numbers.len() == count && rounds => Some(Told::Numbers(numbers)),
         () if texts.len() == count && shape.is_empty() => texts.pop().map(Told::Text),
         () if texts.len() == count => Some(Told::Texts(texts)),
         () if count == 1 => others.pop().map(Told::Text),
@@ -259,7 +269,10 @@ pub(super) fn told(value: &Value) -> Option<Told> {
         Value::Bool(truth) => Told::Text(truth.to_string()),
         Value::Integer(digits) => match digits.parse() {
             Ok(number) => Told::Whole(vec![number]),
-            Err(_) => Told::Text(digits.to_string()),
+            Err(_) => match digits.parse() {
+                Ok(number) => Told::Natural(vec![number]),
+                Err(_) => Told::Text(digits.to_string()),
+            },
         },
         Value::Float(number) => Told::Numbers(vec![*number]),
         Value::List(values) if !values.is_empty() => {

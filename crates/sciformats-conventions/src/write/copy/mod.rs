@@ -5,6 +5,7 @@
 //! | an array, a quantity of ASDF | a variable; `/a/b` is called `a_b` |
 //! | a list of records, a table | a variable for each column |
 //! | complex numbers | two variables, with `_real` and `_imag` after the name |
+//! | numbers of 16 bits with a point | float32, which is listed as a loss |
 //! | dates | microseconds since 1970 in their calendar, or nanoseconds if some dates are that fine; those of a time zone are in UTC |
 //! | truth values | bytes with the attribute `dtype` = `bool`, as xarray writes them |
 //! | enumerations | integers with `flag_values` and `flag_meanings` |
@@ -110,6 +111,8 @@ enum Told {
     Texts(Vec<String>),
     Whole(Vec<i64>),
     Numbers(Vec<f64>),
+    /// Integers beyond those of 64 bits with a sign.
+    Natural(Vec<u64>),
     /// Integers of the type of the variable.
     Own(Vec<i128>),
 }
@@ -331,6 +334,7 @@ impl NetCdfCopy {
         }
         if let Some((part, _)) = half(element, &[], false) {
             let Some(kind) = Kind::of(&part) else { return };
+            self.widened(path, &part);
             for (end, part) in [("_real", As::Real), ("_imag", As::Imaginary)] {
                 self.variables.push(Planned {
                     name: names.variable(path, end, &dimensions),
@@ -347,6 +351,7 @@ impl NetCdfCopy {
         let Some(kind) = Kind::of(element) else {
             return self.lose(path, format!("has elements of type {element}, which netCDF does not have"));
         };
+        self.widened(path, element);
         describe(element, &mut attributes);
         if !are_words(element) {
             self.lose(path, "has values whose names are not words in UTF-8, as `flag_meanings` needs them");
@@ -363,6 +368,13 @@ impl NetCdfCopy {
         }
         planned.name = names.variable(path, "", &planned.dimensions);
         self.variables.push(planned);
+    }
+
+    /// Tells that elements get the next larger type, because netCDF lacks theirs.
+    fn widened(&mut self, path: &str, element: &ElementType) {
+        if matches!(element, ElementType::F16 | ElementType::BF16) {
+            self.lose(path, format!("has elements of type {element}, which become float32"));
+        }
     }
 
     /// Adds a variable of dates, which count microseconds, or nanoseconds if some dates are that fine.
@@ -421,6 +433,7 @@ impl NetCdfCopy {
                 }
                 Told::Whole(numbers) => file.global(name, numbers.clone())?,
                 Told::Numbers(numbers) => file.global(name, numbers.clone())?,
+                Told::Natural(numbers) => file.global(name, numbers.clone())?,
                 Told::Own(_) => {}
             }
         }
@@ -442,6 +455,7 @@ impl NetCdfCopy {
                         file.attribute(id, name, narrow)?;
                     }
                     Told::Numbers(numbers) => file.attribute(id, name, numbers.clone())?,
+                    Told::Natural(numbers) => file.attribute(id, name, numbers.clone())?,
                     Told::Own(numbers) => {
                         variable.kind.attribute(&mut file, id, name, numbers)?;
                     }
