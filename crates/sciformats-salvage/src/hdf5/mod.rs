@@ -9,7 +9,9 @@ mod flips;
 mod groups;
 mod heaps;
 mod leads;
+mod loose;
 mod orphans;
+mod pieces;
 mod reach;
 mod root;
 mod strays;
@@ -76,6 +78,10 @@ struct Work {
     reindexed: BTreeSet<u64>,
     /// The first elements of chunks of datasets that were placed by their order in the file.
     placed: BTreeMap<u64, BTreeSet<Vec<u64>>>,
+    /// The nodes of trees of chunks that belong to datasets, read or not.
+    owned: BTreeSet<u64>,
+    /// Datasets of the bytes of chunks whose own dataset is lost, and groups of these.
+    pieces: BTreeSet<u64>,
     /// Bytes with two owners.
     clashes: Clashes,
     /// Objects whose headers were made, and why a part of them is lost.
@@ -130,6 +136,9 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Found>
     }
     if work.rebuild_indexes(&file)? {
         work.damaged = true;
+        file = work.open()?;
+    }
+    if work.damaged && work.rescue_chunks(&file, &orphans)? {
         file = work.open()?;
     }
     work.find_clashes();
@@ -222,6 +231,8 @@ impl Work {
             made: Vec::new(),
             reindexed: BTreeSet::new(),
             placed: BTreeMap::new(),
+            owned: BTreeSet::new(),
+            pieces: BTreeSet::new(),
             clashes: Clashes::default(),
             mended: BTreeMap::new(),
             unreadable: BTreeSet::new(),
