@@ -245,3 +245,34 @@ fn what_was_found_stays_when_it_is_salvaged_again() {
     let cut = examined(bytes[..bytes.len() - 50].to_vec());
     assert!(pieces(&cut).is_empty(), "{:#?}", pieces(&cut));
 }
+
+#[test]
+fn streams_tell_from_where_addresses_count() {
+    let sound = file(Filters::new().shuffle().deflate(6));
+    // Nothing but the trees and the chunks is left, with a user block before the file and without.
+    let mut bytes = sound.clone();
+    let headers: Vec<u64> = ["kept", "lost"]
+        .map(|name| File::from_bytes(sound.clone()).unwrap().dataset(name).unwrap().address().0)
+        .to_vec();
+    for at in headers {
+        bytes[at as usize..at as usize + 16].fill(0);
+    }
+    for signature in [&b"TREE\x00"[..], b"SNOD", b"HEAP"] {
+        while let Some(at) = bytes.windows(signature.len()).position(|window| window == signature) {
+            bytes[at..at + 8].fill(0);
+        }
+    }
+    bytes[..96].fill(0);
+    let root = File::from_bytes(sound.clone()).unwrap().root().unwrap().address().0 as usize;
+    bytes[root..root + 16].fill(0);
+    for before in [0, 1024] {
+        let found = examined([vec![0; before], bytes.clone()].concat());
+        let pieces = pieces(&found);
+        assert_eq!(pieces.len(), 2, "{:#?}", found.report());
+        let file = saved(&found);
+        let (_, wanted, _) = chunks(&sound).remove(0);
+        let all: Vec<Vec<u8>> =
+            pieces.iter().map(|piece| file.dataset(&piece.path).unwrap().read().unwrap()).collect();
+        assert!(all.iter().any(|all| all.len() == 8 * BYTES && unshuffled(&all[..BYTES]) == wanted));
+    }
+}

@@ -15,6 +15,7 @@ mod pieces;
 mod reach;
 mod root;
 mod strays;
+mod streams;
 
 pub(crate) use self::causes::round_length;
 
@@ -259,7 +260,7 @@ impl Work {
         if is_text(&**source) {
             return (0, None, Some("the transfer as text has moved elements to unknown places"));
         }
-        match base::likely(&**source, &carved) {
+        match base::likely(&**source, &carved).or_else(|| base::of_streams(source, &carved)) {
             Some(base) => (base, None, None),
             None => (0, None, Some("the superblock is lost, and nothing tells from where addresses count")),
         }
