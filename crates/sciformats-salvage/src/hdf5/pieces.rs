@@ -73,8 +73,13 @@ impl Work {
         let mut made =
             Made { next: self.next, patches: Vec::new(), objects: Vec::new(), partial: Vec::new() };
         let mut links = orphans.to_vec();
-        for index in &indexes {
+        for mut index in indexes {
             let stored = self.stored(&index.chunks, &mut budget);
+            if index.width(stored).is_none() {
+                // The sizes of the chunks contradict the key.
+                index.sides = None;
+            }
+            let index = &index;
             let grid = index.grid().filter(|_| stored != Stored::Different);
             let path = places(index.at);
             let before = made.objects.len();
@@ -117,27 +122,32 @@ impl Work {
         Ok(true)
     }
 
-    /// Tells how chunks are stored: as streams of deflate, if most are ones that decode to the same number of bytes, and none is one that
-    /// decodes to another. A chunk that is none may be damaged, or so small that the filter was left out, which its mask says.
+    /// Tells how chunks are stored: as streams of deflate, if most of those outside of sectors of zeros are ones that decode to the same
+    /// number of bytes, and none is one that decodes to another. A chunk that is none may be damaged, or so small that the filter was
+    /// left out, which its mask says.
     fn stored(&self, chunks: &[StoredChunk], budget: &mut u64) -> Stored {
         let mut inflater = Inflater::new();
         let mut out = Vec::new();
-        let (mut size, mut count, mut one_size) = (None, 0usize, true);
+        let (mut size, mut count, mut others, mut one_size) = (None, 0usize, 0usize, true);
+        let mut is_complete = true;
         for chunk in chunks {
-            let Some(bytes) = budget.checked_sub(chunk.size).and_then(|left| {
-                *budget = left;
-                self.source.read_at(self.carver.offset(chunk.address), usize::try_from(chunk.size).ok()?).ok()
-            }) else {
+            let start = self.carver.offset(chunk.address);
+            let bytes = self.source.read_at(start, bound::addressable(chunk.size));
+            let (Some(left), Ok(bytes)) = (budget.checked_sub(chunk.size), bytes) else {
+                is_complete = false;
                 break;
             };
+            *budget = left;
             if inflated(&mut inflater, &bytes, &mut out, budget).is_none() {
+                // What is in sectors of zeros may have been a stream.
+                others = bound::sum(others, usize::from(!self.in_zeros(start, chunk.size)));
                 continue;
             }
             count = bound::sum(count, 1);
             one_size &= size.is_none_or(|size| size == out.len());
             size = Some(out.len());
         }
-        let is_most = bound::product(count, 2) >= chunks.len();
+        let is_most = is_complete && count >= others;
         if let Some(size) = size.filter(|&size| one_size && is_most && size > 0) {
             return Stored::Deflated(size as u64);
         }

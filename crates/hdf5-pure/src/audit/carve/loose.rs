@@ -4,7 +4,6 @@
 use sciformats_core::Result;
 
 use super::{Carver, FoundMessage, FoundNode};
-use crate::spec::Address;
 use crate::spec::btree_v1::{ChunkKey, ChunkNode, Prefix};
 use crate::spec::message::MessageType;
 use crate::spec::message::attribute::NewAttribute;
@@ -13,7 +12,9 @@ use crate::spec::message::datatype::Datatype;
 use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
 use crate::spec::message::layout::{Chunked, IndexKind, Layout};
 use crate::spec::selection::MAX_RANK;
+use crate::spec::{self, Address};
 
+const NODE: &str = "chunk B-tree node";
 /// The number of the filter deflate.
 const DEFLATE: u16 = 1;
 /// The version of the messages that are made.
@@ -68,10 +69,25 @@ pub struct LooseBytes<'a> {
 
 impl Carver {
     /// Reads the node at `address` of a version 1 B-tree of chunks, and tells the number of dimensions by the keys. It returns `None`
-    /// if no number makes all keys ones of chunks in their order, or if several do.
+    /// if no number makes all keys ones of chunks in their order, if several do, or if many times the bytes of the file were read for
+    /// this, which only happens if nodes overlap.
     pub fn loose_node(&self, address: Address) -> Option<LooseNode> {
+        let sizes = self.context.sizes;
+        let prefix = Prefix::size(sizes);
         let ranks = 1..=usize::try_from(MAX_RANK).ok()?;
-        let mut fitting: Vec<LooseNode> = ranks.filter_map(|rank| self.of_rank(address, rank)).collect();
+        let longest = ChunkNode::size(sizes, 1, *ranks.end()).ok()?;
+        let start = self.context.read_some(NODE, address, longest).ok()?;
+        let (_, found) = ChunkNode::prefix(&start, sizes).ok()?;
+        let first = start.get(prefix..)?;
+        // Most numbers of dimensions are refused by the first entry, without reading all of the node.
+        let begins = |rank: &usize| {
+            let (rest, key) = ChunkKey::parse(first, *rank).ok()?;
+            let (_, child) = spec::address(sizes)(rest).ok()?;
+            (key.size > 0 && key.byte == 0).then_some(child?.0).filter(|&child| child > 0)
+        };
+        let ranks = ranks.filter(|rank| begins(rank).is_some());
+        let of_rank = |rank| self.of_rank(address, rank, found.entries.into());
+        let mut fitting: Vec<LooseNode> = ranks.filter_map(of_rank).collect();
         // A last key that is behind the others in each dimension is no coincidence.
         if fitting.iter().any(|found| found.chunk.is_some()) {
             fitting.retain(|found| found.chunk.is_some());
@@ -80,12 +96,12 @@ impl Carver {
         fitting.is_empty().then_some(only)
     }
 
-    fn of_rank(&self, address: Address, rank: usize) -> Option<LooseNode> {
-        const NODE: &str = "chunk B-tree node";
+    fn of_rank(&self, address: Address, rank: usize, entries: usize) -> Option<LooseNode> {
         let sizes = self.context.sizes;
-        let start = self.context.read(NODE, address, Prefix::size(sizes) as u64).ok()?;
-        let (_, prefix) = ChunkNode::prefix(&start, sizes).ok()?;
-        let len = ChunkNode::size(sizes, prefix.entries.into(), rank).ok()? as u64;
+        let len = ChunkNode::size(sizes, entries, rank).ok()? as u64;
+        if !self.spend(len) {
+            return None;
+        }
         let keys = self.context.parse(NODE, address, len, |i| ChunkNode::parse(i, sizes, rank)).ok()?.keys;
         let (end, keys) = keys.split_last()?;
         let last = keys.last()?;
