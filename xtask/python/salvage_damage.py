@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 
 import h5py
 import numpy as np
@@ -253,6 +254,32 @@ class Tally:
             row[key] = row.get(key, 0) + int(count)
 
 
+def stored_bytes(ref, before, offset, size):
+    """The bytes of a chunk as they are stored, and without deflate, in which they stay shuffled if they were."""
+    data = before[offset:offset + size]
+    if ref.compression == "gzip":
+        try:
+            return {data, zlib.decompressobj().decompress(data)}
+        except zlib.error:
+            # A filter may be left out of a single chunk.
+            pass
+    return {data}
+
+
+def loose_chunks(out, report):
+    """The bytes of each chunk whose dataset is lost and which is not listed as missing, with the object that has them."""
+    found = {}
+    for obj in report["objects"]:
+        if obj["kind"] != "chunks" or out is None or obj["path"] not in out:
+            continue
+        data = out[obj["path"]][()]
+        for at in np.ndindex(data.shape[:-1]):
+            sel = (*(slice(i, i + 1) for i in at), slice(0, data.shape[-1]))
+            if not overlaps(sel, data.shape, obj["missing"]):
+                found[data[at].tobytes()] = obj
+    return found
+
+
 def is_kept(before, after, ranges):
     return all(before[at:at + size] == after[at:at + size] for at, size in ranges)
 
@@ -277,6 +304,12 @@ def check(program, original, damaged, saved):
         for name, ref in datasets(o).items():
             by_address[h5py.h5o.get_info(ref.id).addr] = name
         out = h5py.File(saved) if not failed and os.path.exists(saved) else None
+        loose = loose_chunks(out, report) if report else {}
+        parts = [(ref, *part) for ref in datasets(o).values() if ref.chunks for _, *part in pieces(ref)]
+        chunks = set().union(*(stored_bytes(ref, before, *part) for ref, *part in parts))
+        for data, obj in loose.items():
+            if data not in chunks:
+                wrong.append(("partial, unchecked" if obj["unchecked"] else "partial", obj["path"], "bytes of a chunk"))
         places = {}
         for obj in (report or {}).get("objects", []):
             name = by_address.get(obj["address"]) or (obj["path"].lstrip("/") if obj["path"].lstrip("/") in by_address.values() else None)
@@ -301,7 +334,8 @@ def check(program, original, damaged, saved):
                 # What leads to contiguous elements is in the description.
                 is_led = not ref.chunks or any(is_kept(before, after, [(at, 8)]) for at in leads.get(offset, []))
                 if ds is None or ds.shape != ref.shape:
-                    tally.add(intact, is_described, is_led, False)
+                    is_bare = intact and bool(ref.chunks) and any(data in loose for data in stored_bytes(ref, before, offset, size))
+                    tally.add(intact, is_described, is_led, False, False, is_bare)
                     continue
                 try:
                     equal = same(ds[sel], ref[sel])

@@ -201,9 +201,9 @@ impl Examination {
     /// Writes everything that was found to a new file at `path`, which has the format of the damaged one, and returns what could not
     /// be written, also because it exceeds [`Options::written`].
     ///
-    /// Of HDF5, objects that nothing leads to are below `/lost+found`, and a partial dataset has fill values where elements are
-    /// missing, an attribute [`MISSING`] that lists these parts, and an attribute [`DAMAGE`] that says why. The user block is kept if
-    /// the superblock is at a place that readers look at. In the other formats,
+    /// Of HDF5, objects that nothing leads to are below `/lost+found`, as are the bytes of chunks whose dataset is lost, and a
+    /// partial dataset has fill values where elements are missing, an attribute [`MISSING`] that lists these parts, and an attribute
+    /// [`DAMAGE`] that says why. The user block is kept if the superblock is at a place that readers look at. In the other formats,
     /// missing elements are zeros; the key `lost+found` of an ASDF tree, the metalayers of a Blosc2 frame, the chunk
     /// `lost+found/damage` of a frame of GSD and the metadata of RawArray say what is missing.
     ///

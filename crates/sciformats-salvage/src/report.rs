@@ -45,7 +45,8 @@ pub struct ObjectReport {
     pub path: String,
     /// The address of its header.
     pub address: u64,
-    /// What it is: `group`, `dataset`, `datatype` or `object`, if that is unknown.
+    /// What it is: `group`, `dataset`, `datatype`, `chunks`, which are the bytes of chunks whose dataset is lost, or `object`, if that
+    /// is unknown.
     pub kind: &'static str,
     /// How much is left.
     pub state: State,

@@ -2,6 +2,9 @@
 
 mod again;
 mod blosc2;
+mod chunks;
 mod damage;
+mod indexes;
+mod kept;
 mod others;
 mod repair;

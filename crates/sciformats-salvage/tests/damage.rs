@@ -11,7 +11,7 @@ use sciformats_salvage::{Examination, Options, State, examine_storage};
 
 pub(crate) const ROWS: usize = 200;
 
-fn numbers(seed: i64, count: usize) -> Vec<i64> {
+pub(crate) fn numbers(seed: i64, count: usize) -> Vec<i64> {
     (0..count as i64).map(|i| (i * 2_654_435_761 + seed * 40_503) % 100_003 + 1).collect()
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn expected(path: &str) -> Option<Vec<i64>> {
 }
 
 /// Writes what was found, and checks every claim. Returns the numbers of complete datasets and of equal elements.
-fn check(found: &Examination) -> (usize, usize) {
+pub(crate) fn check(found: &Examination) -> (usize, usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("saved.h5");
     found.write(&path).unwrap();
@@ -173,19 +173,6 @@ fn a_lost_superblock_is_made_anew() {
 }
 
 #[test]
-fn an_index_without_its_root_is_made_anew_from_its_leaves() {
-    let bytes = sample(Bound::Earliest);
-    // The root of a chunk index of 200 entries is the node of type 1 at level 1.
-    let root = bytes.windows(6).position(|six| six == b"TREE\x01\x01").unwrap();
-    let mut damaged = bytes;
-    damaged[root..root + 24].fill(0);
-    let found = examined(damaged);
-    let action = found.report().actions.iter().find(|action| action.kind == "make an index of chunks");
-    assert!(action.is_some(), "{:#?}", found.report().actions);
-    assert_eq!(check(&found).1, 6 * ROWS);
-}
-
-#[test]
 fn a_group_without_its_tree_is_made_anew_from_symbols_and_names() {
     let bytes = sample(Bound::Earliest);
     let file = File::from_bytes(bytes.clone()).unwrap();
@@ -211,109 +198,14 @@ fn the_map_covers_the_file_and_what_is_missing() {
     assert!(found.report().map.svg().contains("missing"));
 }
 
-#[test]
-fn a_leaf_whose_head_is_lost_is_read_entry_by_entry() {
-    let bytes = sample(Bound::Earliest);
-    let leaf = bytes.windows(6).position(|six| six == b"TREE\x01\x00").unwrap();
-    for len in [24, 200] {
-        let mut damaged = bytes.clone();
-        damaged[leaf..leaf + len].fill(0);
-        let found = examined(damaged);
-        let equal = check(&found).1;
-        // An entry has 32 bytes, and at most one more than those overwritten is lost.
-        assert!(equal >= 6 * ROWS - (len - 24).div_ceil(32) - 1, "{equal} elements after {len} bytes");
-    }
-}
-
-#[test]
-fn entries_that_clash_are_not_relied_upon() {
-    let bytes = sample(Bound::Earliest);
-    let leaf = bytes.windows(6).position(|six| six == b"TREE\x01\x00").unwrap();
-    let entry = |i: usize| leaf + 24 + i * 32;
-    // Two entries at one place, two out of order, and two that lead to the same bytes.
-    for (to, from, len) in
-        [(entry(3) + 8, entry(2) + 8, 8), (entry(3) + 8, entry(9) + 8, 8), (entry(3) + 24, entry(4) + 24, 8)]
-    {
-        let mut damaged = bytes.clone();
-        damaged.copy_within(from..from + len, to);
-        let found = examined(damaged);
-        assert!(found.report().objects.iter().any(|object| object.state == State::Partial));
-        check(&found);
-    }
-}
-
-#[test]
-fn a_shape_that_the_file_cannot_fill_is_left_out_and_told() {
-    let mut file =
-        hdf5_pure::Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest)).unwrap();
-    file.group("b").unwrap();
-    file.dataset("a").write(&numbers(1, 10)).unwrap();
-    file.dataset("wide").shape([1 << 40]).chunks([1 << 20]).create::<i64>().unwrap();
-    let bytes = file.into_bytes().unwrap();
-    // The name of the heap of a group is lost, so that structures are laid over the file, far behind its end.
-    let mut damaged = bytes;
-    let tree = damaged.windows(6).position(|six| six == b"TREE\x00\x00").unwrap();
-    damaged[tree..tree + 24].fill(0);
-    let dir = tempfile::tempdir().unwrap();
-    let output = dir.path().join("clean.h5");
-    let losses = examined(damaged).write(&output).unwrap();
-    assert!(
-        losses.iter().any(|loss| loss.path.ends_with("wide") && loss.what.contains("limit")),
-        "{losses:?}"
-    );
-    assert!(std::fs::metadata(&output).unwrap().len() < 1 << 20);
-}
-
 /// Overwrites everything that begins with a signature with zeros.
-fn erased(mut bytes: Vec<u8>, signature: &[u8], len: usize) -> (Vec<u8>, usize) {
+pub(crate) fn erased(mut bytes: Vec<u8>, signature: &[u8], len: usize) -> (Vec<u8>, usize) {
     let places: Vec<usize> = (0..bytes.len() - 4).filter(|&at| bytes[at..].starts_with(signature)).collect();
     for &at in &places {
         let end = bytes.len().min(at + len);
         bytes[at..end].fill(0);
     }
     (bytes, places.len())
-}
-
-#[test]
-fn chunks_of_arrays_whose_headers_are_lost() {
-    for (max, signature) in [(Some(ROWS as u64), &b"FAHD"[..]), (None, b"EAHD")] {
-        let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
-        for (name, seed) in [("a/chunked", 2), ("a/zipped", 3)] {
-            let dataset = file.dataset(name).shape([ROWS as u64]).max_shape([max]).chunks([1]);
-            let filters = hdf5_pure::filters::Filters::default().shuffle().deflate(6);
-            let dataset = if seed == 3 { dataset.chunks([5]).filters(filters) } else { dataset };
-            dataset.write(&numbers(seed, ROWS)).unwrap();
-        }
-        let (damaged, count) = erased(file.into_bytes().unwrap(), signature, 16);
-        assert_eq!(count, 2);
-        let found = examined(damaged);
-        let (_, equal) = check(&found);
-        assert_eq!(equal, 2 * ROWS, "{:#?}", found.report().actions);
-    }
-}
-
-#[test]
-fn chunks_without_any_index_are_placed_by_their_order_and_listed() {
-    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest)).unwrap();
-    let filters = hdf5_pure::filters::Filters::default().shuffle().deflate(6);
-    let dataset = file.dataset("a/zipped").shape([ROWS as u64]).chunks([50]).filters(filters);
-    dataset.write(&numbers(3, ROWS)).unwrap();
-    file.dataset("a/plain").write(&numbers(1, ROWS)).unwrap();
-    let bytes = file.into_bytes().unwrap();
-    let sound = File::from_bytes(bytes.clone()).unwrap();
-    let hdf5_pure::structure::Layout::Chunked(layout) =
-        sound.dataset("a/zipped").unwrap().layout().unwrap().clone()
-    else {
-        panic!("it has chunks")
-    };
-    let tree = layout.address.unwrap().0 as usize;
-    let mut damaged = bytes;
-    damaged[tree..tree + 400].fill(0);
-    let found = examined(damaged);
-    let (_, equal) = check(&found);
-    assert_eq!(equal, 2 * ROWS, "{:#?}", found.report().actions);
-    let zipped = found.report().objects.iter().find(|object| object.path == "/a/zipped").unwrap();
-    assert_eq!((zipped.state, zipped.missing.len()), (State::Partial, 4));
 }
 
 fn with_user_block(bound: Bound, len: usize) -> Vec<u8> {
@@ -397,18 +289,6 @@ fn parts_of_a_virtual_dataset_whose_sources_are_lost_are_listed() {
 }
 
 #[test]
-fn zeros_behind_the_edge_of_an_array_are_no_elements() {
-    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
-    let chunked = file.dataset("chunked").shape([ROWS as u64]).max_shape([None]).chunks([5000]);
-    chunked.write(&numbers(2, ROWS)).unwrap();
-    let mut bytes = file.into_bytes().unwrap();
-    bytes.extend([b'x'; 100]);
-    let found = examined(bytes);
-    assert!(!found.report().causes.is_empty());
-    assert_eq!(check(&found), (1, ROWS), "{:#?}", found.report());
-}
-
-#[test]
 fn names_are_found_without_their_index() {
     let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
     for i in 0..30 {
@@ -455,164 +335,6 @@ fn orphans_without_their_attributes_are_saved() {
     let values: Vec<Vec<i64>> =
         names.map(|name| saved.dataset(&format!("lost+found/{name}")).unwrap().read().unwrap()).collect();
     assert!((0..12).all(|i| values.contains(&numbers(i, 10))), "{continued}");
-}
-
-#[test]
-fn attributes_without_elements_keep_their_types() {
-    use hdf5_pure::values::Empty;
-    let types = [hdf5_pure::Datatype::fixed_string(1), hdf5_pure::Datatype::signed(2).big_endian()];
-    let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
-    for (i, datatype) in types.iter().enumerate() {
-        file.root().attribute(&format!("a{i}"), Empty(datatype.clone())).unwrap();
-    }
-    let found = examined(file.into_bytes().unwrap());
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("saved.h5");
-    found.write(&path).unwrap();
-    let root = File::open(&path).unwrap().root().unwrap();
-    for (i, datatype) in types.iter().enumerate() {
-        let attribute = root.attribute(&format!("a{i}")).unwrap();
-        assert_eq!(attribute.datatype().unwrap(), datatype);
-        assert_eq!(*attribute.dataspace().unwrap(), hdf5_pure::structure::Dataspace::Null);
-    }
-}
-
-#[test]
-fn the_user_block_is_kept() {
-    let block: Vec<u8> = (0..1024u32).map(|number| (number * 7) as u8).collect();
-    let mut file = Writer::in_memory(&CreateOptions::default().with_user_block(block.clone())).unwrap();
-    file.dataset("g/x").write(&[1i64, 2, 3]).unwrap();
-    file.dataset("g/y").write(&vec![1.5f64; 4000]).unwrap();
-    let sound = file.into_bytes().unwrap();
-    let cut = sound[..sound.len() - 8000].to_vec();
-    let mut flipped = sound.clone();
-    flipped[1024 + 8] ^= 0xff;
-    let folder = tempfile::tempdir().unwrap();
-    for (number, bytes) in [sound, cut, flipped].into_iter().enumerate() {
-        let storage: Arc<dyn ReadAt> = Arc::new(bytes);
-        let found = examine_storage(&storage, &Options::default()).unwrap();
-        let path = folder.path().join(format!("saved {number}.h5"));
-        found.write(&path).unwrap();
-        assert!(std::fs::read(&path).unwrap().starts_with(&block), "{number}");
-        let saved = hdf5_pure::File::open(&path).unwrap();
-        assert_eq!(saved.base(), 1024, "{number}");
-        // The names were at the end.
-        if number != 1 {
-            assert_eq!(saved.dataset("g/x").unwrap().read::<i64>().unwrap(), [1, 2, 3], "{number}");
-        }
-    }
-}
-
-#[test]
-fn what_could_not_be_written_is_not_whole() {
-    let found = examined(sample(Bound::LATEST));
-    let report = found.report().clone();
-    assert!(report.clone().with_losses(&[]).is_sound());
-    let folder = tempfile::tempdir().unwrap();
-    let storage: Arc<dyn ReadAt> = Arc::new({
-        let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
-        file.dataset("g/sparse").shape([1 << 30]).chunks([1 << 10]).create::<i64>().unwrap();
-        file.into_bytes().unwrap()
-    });
-    let found = examine_storage(&storage, &Options::default()).unwrap();
-    let losses = found.write(folder.path().join("saved.h5")).unwrap();
-    let report = found.report().clone().with_losses(&losses);
-    let state = |path: &str| report.objects.iter().find(|object| object.path == path).unwrap().state;
-    assert_eq!((state("/g/sparse"), state("/g")), (State::Lost, State::Partial), "{losses:?}");
-    assert!(!report.is_sound());
-}
-
-#[test]
-fn saved_objects_are_stored_as_they_were() {
-    use hdf5_pure::structure::{CreationOrder, Layout};
-    for bound in [Bound::Earliest, Bound::LATEST] {
-        let mut file = Writer::in_memory(&CreateOptions::default().with_bound(bound)).unwrap();
-        let group = file.group("g").unwrap().id();
-        let mut properties = hdf5_pure::structure::CreationProperties::default();
-        properties.header_version = 2;
-        let mut links = hdf5_pure::structure::LinkProperties::default();
-        links.order = CreationOrder::Indexed;
-        properties.links = Some(links);
-        if bound != Bound::Earliest {
-            file.creation_properties(group, &properties).unwrap();
-        }
-        let big = hdf5_pure::Datatype::signed(4).big_endian();
-        let kept = file.root().commit("kept", &big).unwrap();
-        for name in ["z", "a"] {
-            file.dataset(&format!("g/{name}")).committed(kept).shape([3]).create_encoded().unwrap();
-        }
-        let filters = hdf5_pure::filters::Filters::new().shuffle().deflate(7).fletcher32();
-        let zipped = file.dataset("zipped").datatype(big.clone()).shape([10, 6]).max_shape([None, Some(8)]);
-        let zipped = zipped.chunks([4, 6]).filters(filters).fill_raw(&[0, 0, 0, 7]).fill_time(1);
-        zipped.create_encoded().unwrap().write_all(&(0..60).collect::<Vec<i32>>()).unwrap();
-        let mut bytes = file.into_bytes().unwrap();
-        let opened = File::from_bytes(bytes.clone()).unwrap();
-        let old = opened.dataset("zipped").unwrap();
-        let chunk = old.chunks().unwrap().into_iter().nth(1).unwrap().unwrap();
-        let at = usize::try_from(chunk.address.0).unwrap() + 8;
-        bytes[at] ^= 0xff;
-        let found = examined(bytes);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("saved.h5");
-        let losses = found.write(&path).unwrap();
-        assert!(losses.iter().all(|loss| loss.path == "/zipped" && loss.lost.is_some()), "{losses:?}");
-        let saved = File::open(&path).unwrap();
-        let new = saved.dataset("zipped").unwrap();
-        assert_eq!((new.datatype(), new.dataspace()), (old.datatype(), old.dataspace()));
-        assert_eq!(new.filters().unwrap().filters, old.filters().unwrap().filters);
-        assert_eq!(new.fill_value().unwrap(), old.fill_value().unwrap());
-        let sides = |layout: &Layout| match layout {
-            Layout::Chunked(chunked) => Some(chunked.dimensions.clone()),
-            _ => None,
-        };
-        assert_eq!(sides(new.layout().unwrap()), Some(vec![4, 6]));
-        let expected: Vec<i32> = (0..60).map(|i| if (24..48).contains(&i) { 7 } else { i }).collect();
-        assert_eq!(new.read::<i32>().unwrap(), expected);
-        let of = |name: &str| saved.dataset(name).unwrap().committed().unwrap();
-        let committed = match saved.object("kept").unwrap() {
-            hdf5_pure::Node::Datatype(datatype) => datatype.address(),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!((of("g/z"), of("g/a")), (Some(committed), Some(committed)));
-        if bound != Bound::Earliest {
-            let links = saved.group("g").unwrap().links().unwrap();
-            let mut links: Vec<_> = links.into_iter().map(|link| link.unwrap()).collect();
-            links.sort_by_key(|link| link.creation_order.unwrap());
-            let names: Vec<_> = links.iter().map(|link| link.name.to_string()).collect();
-            assert_eq!(names, ["z", "a"]);
-        }
-    }
-}
-
-#[test]
-fn missing_members_of_a_family_are_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut bytes = sample(Bound::Earliest);
-    // The driver information block, to which the superblock of version 0 leads.
-    let at = bytes.len() as u64;
-    let size = (at + 24).next_multiple_of(4096);
-    bytes.extend([0, 0, 0, 0, 8, 0, 0, 0]); // version, reserved, size
-    bytes.extend(b"NCSAfami");
-    bytes.extend(size.to_le_bytes()); // of a member
-    bytes[48..56].copy_from_slice(&at.to_le_bytes());
-    bytes[40..48].copy_from_slice(&(3 * size).to_le_bytes()); // the end of the file
-    bytes.resize(3 * usize::try_from(size).unwrap(), 0);
-    let names: Vec<_> = (0..3).map(|number| folder.path().join(format!("run_{number:03}.h5"))).collect();
-    for (name, member) in names.iter().zip(bytes.chunks(usize::try_from(size).unwrap())) {
-        std::fs::write(name, member).unwrap();
-    }
-    let examine = || sciformats_salvage::examine(&names[0], &Options::default()).unwrap();
-    assert_eq!(examine().report().causes, []);
-    for (member, name) in [(2, "run_002.h5"), (1, "run_001.h5")] {
-        let held = std::fs::read(&names[member]).unwrap();
-        std::fs::remove_file(&names[member]).unwrap();
-        let found = examine();
-        let cause = &found.report().causes[0];
-        assert_eq!(cause.kind, "missing members");
-        assert!(cause.evidence.contains(name) && !cause.evidence.contains("run_000"), "{}", cause.evidence);
-        assert!(found.report().causes.iter().all(|cause| cause.kind != "cut off"));
-        std::fs::write(&names[member], held).unwrap();
-    }
 }
 
 #[test]
@@ -702,53 +424,6 @@ fn nodes_and_heaps_that_all_fit_each_other_take_no_longer_than_others() {
     let found = examined(bytes);
     assert!(found.report().structures.get("local heap").is_some_and(|&count| count > 16_000));
     assert_eq!(check(&found).0, 6);
-}
-
-#[test]
-fn many_datasets_whose_chunks_may_be_anywhere_take_no_longer_than_others() {
-    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest)).unwrap();
-    for i in 0..2000 {
-        file.dataset(&format!("{i}")).shape([8]).chunks([8]).write(&numbers(i, 8)).unwrap();
-    }
-    let (mut bytes, count) = erased(file.into_bytes().unwrap(), b"TREE\x01", 64);
-    assert_eq!(count, 2000);
-    bytes.extend((0..4u32 << 20).flat_map(|i| (i | 1).to_le_bytes()));
-    let begin = std::time::Instant::now();
-    let found = examined(bytes);
-    assert!(found.report().actions.iter().all(|action| action.kind != "place chunks by their order"));
-    assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
-}
-
-#[test]
-fn links_of_groups_that_are_written_anew_keep_their_order() {
-    use hdf5_pure::structure::{CreationOrder, CreationProperties, LinkProperties};
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("saved.h5");
-    for order in [CreationOrder::Tracked, CreationOrder::Indexed] {
-        let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
-        let mut properties = CreationProperties::default();
-        properties.header_version = 2;
-        let mut links = LinkProperties::default();
-        links.order = order;
-        properties.links = Some(links);
-        let root = file.root().id();
-        file.creation_properties(root, &properties).unwrap();
-        for name in ["z", "gone/plain", "a"] {
-            file.dataset(name).write(&numbers(1, ROWS)).unwrap();
-        }
-        let bytes = file.into_bytes().unwrap();
-        let at = File::from_bytes(bytes.clone()).unwrap().group("gone").unwrap().address().0 as usize;
-        let mut damaged = bytes;
-        damaged[at..at + 16].fill(0);
-        let found = examined(damaged);
-        assert_eq!(check(&found).1, 3 * ROWS);
-        found.write(&path).unwrap();
-        let links = File::open(&path).unwrap().root().unwrap().links().unwrap();
-        let mut links: Vec<_> = links.into_iter().map(|link| link.unwrap()).collect();
-        links.sort_by_key(|link| link.creation_order.expect("the root has an order"));
-        let names: Vec<_> = links.iter().map(|link| link.name.to_string()).collect();
-        assert_eq!(names, ["z", "a", "lost+found"]);
-    }
 }
 
 #[test]

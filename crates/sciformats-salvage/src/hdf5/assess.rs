@@ -24,6 +24,8 @@ const CLASH: &str = "bytes of elements also belong to something else";
 const PLACED: &str = "the place of chunks is guessed by their order in the file";
 /// So many bytes of zeros at an end of the value of an attribute may be those of a lost sector.
 const LOST_BYTES: usize = 8;
+/// What the bytes of chunks are whose dataset is lost.
+const CHUNKS: &str = "chunks";
 /// The most missing chunks that are listed.
 const LISTED: u64 = 1 << 20;
 
@@ -46,7 +48,7 @@ impl Work {
         let mut report = ObjectReport {
             path: node.path.clone(),
             address: at,
-            kind: node.kind(),
+            kind: if self.pieces.contains(&at) && node.is_dataset() { CHUNKS } else { node.kind() },
             state: State::Whole,
             unchecked: false,
             chunks: None,

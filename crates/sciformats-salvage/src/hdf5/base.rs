@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hdf5_pure::structure::{Carved, Carver, SIGNATURE, Superblock};
+use hdf5_pure::Address;
+use hdf5_pure::structure::{BtreeK, Carved, Carver, SIGNATURE, Sizes, Superblock};
+use sciformats_core::inflate::Inflater;
 use sciformats_core::{ReadAt, bound};
 
+use super::streams::inflated;
 use crate::spliced::Spliced;
 
 /// The bytes of a structure in which addresses are looked for, and those of a structure whose length is unknown.
@@ -16,6 +19,11 @@ const STRUCTURES: usize = 20_000;
 /// The most numbers that are compared with the places of structures, and the most pairs.
 const NUMBERS: usize = 200_000;
 const PAIRS: usize = 4_000_000;
+/// The nodes of trees of chunks, and the chunks of each, in which streams of deflate are looked for.
+const NODES: usize = 256;
+const CHUNKS: usize = 4;
+/// The bytes that may be read or decoded for this.
+const BUDGET: u64 = 1 << 30;
 /// The structures that have to be where addresses say if the base is at a place where a superblock cannot be.
 const HITS: usize = 3;
 
@@ -90,4 +98,27 @@ pub(super) fn likely(source: &dyn ReadAt, carved: &[Carved]) -> Option<u64> {
         [(_, base), ..] => Some(*base),
         [] => None,
     }
+}
+
+/// Returns the usual place for a superblock from which the addresses of chunks lead to a stream of deflate of which the checksum is right.
+/// `carved` are the structures with their absolute offsets.
+pub(super) fn of_streams(source: &Arc<dyn ReadAt>, carved: &[Carved]) -> Option<u64> {
+    let nodes = carved.iter().filter(|carved| carved.structure == "chunk B-tree node").take(NODES);
+    let nodes: Vec<u64> = nodes.map(|carved| carved.address.0).collect();
+    let first = *nodes.first()?;
+    let usual = std::iter::once(0).chain((9..u64::BITS).map(|bit| 1 << bit));
+    let (mut inflater, mut out, mut budget) = (Inflater::new(), Vec::new(), BUDGET);
+    usual.take_while(|&base| base < first).find(|&base| {
+        let sizes = Sizes { offsets: 8, lengths: 8 };
+        let carver = Carver::new(source.clone(), base, sizes, BtreeK::default());
+        let loose = nodes.iter().filter_map(|&at| carver.loose_node(Address(bound::left(at, base))));
+        let mut chunks = loose.flat_map(|found| found.node.chunks.into_iter().take(CHUNKS));
+        chunks.any(|chunk| {
+            let Some(left) = budget.checked_sub(chunk.size) else { return false };
+            budget = left;
+            let len = bound::addressable(chunk.size);
+            let bytes = source.read_at(carver.offset(chunk.address), len);
+            bytes.is_ok_and(|bytes| inflated(&mut inflater, &bytes, &mut out, &mut budget).is_some())
+        })
+    })
 }

@@ -82,6 +82,7 @@ impl Work {
             self.read_entries(&mut found);
             broken.push(found);
         }
+        self.owned.extend(&healthy);
         if broken.is_empty() {
             return Ok(false);
         }
@@ -89,6 +90,7 @@ impl Work {
         self.adopt_blocks(file, &mut broken);
         self.place_by_order(file, &mut broken);
         for found in broken {
+            self.owned.extend(&found.nodes);
             self.index_anew(&found)?;
         }
         Ok(true)

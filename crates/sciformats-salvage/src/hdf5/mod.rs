@@ -9,10 +9,13 @@ mod flips;
 mod groups;
 mod heaps;
 mod leads;
+mod loose;
 mod orphans;
+mod pieces;
 mod reach;
 mod root;
 mod strays;
+mod streams;
 
 pub(crate) use self::causes::round_length;
 
@@ -76,6 +79,10 @@ struct Work {
     reindexed: BTreeSet<u64>,
     /// The first elements of chunks of datasets that were placed by their order in the file.
     placed: BTreeMap<u64, BTreeSet<Vec<u64>>>,
+    /// The nodes of trees of chunks that belong to datasets, read or not.
+    owned: BTreeSet<u64>,
+    /// Datasets of the bytes of chunks whose own dataset is lost, and groups of these.
+    pieces: BTreeSet<u64>,
     /// Bytes with two owners.
     clashes: Clashes,
     /// Objects whose headers were made, and why a part of them is lost.
@@ -130,6 +137,9 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Found>
     }
     if work.rebuild_indexes(&file)? {
         work.damaged = true;
+        file = work.open()?;
+    }
+    if work.damaged && work.rescue_chunks(&file, &orphans)? {
         file = work.open()?;
     }
     work.find_clashes();
@@ -222,6 +232,8 @@ impl Work {
             made: Vec::new(),
             reindexed: BTreeSet::new(),
             placed: BTreeMap::new(),
+            owned: BTreeSet::new(),
+            pieces: BTreeSet::new(),
             clashes: Clashes::default(),
             mended: BTreeMap::new(),
             unreadable: BTreeSet::new(),
@@ -248,7 +260,7 @@ impl Work {
         if is_text(&**source) {
             return (0, None, Some("the transfer as text has moved elements to unknown places"));
         }
-        match base::likely(&**source, &carved) {
+        match base::likely(&**source, &carved).or_else(|| base::of_streams(source, &carved)) {
             Some(base) => (base, None, None),
             None => (0, None, Some("the superblock is lost, and nothing tells from where addresses count")),
         }

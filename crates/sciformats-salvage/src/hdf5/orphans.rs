@@ -63,10 +63,15 @@ impl Work {
                 self.reached.insert(start, (bound::sum(start, len), elements));
             }
         }
-        if let Some(superblock) = &self.superblock {
-            let len = if superblock.version < 2 { 96 } else { 48 };
-            self.reached.insert(self.base, (bound::sum(self.base, len), false));
+        if self.superblock.is_some() {
+            self.reached.insert(self.base, (self.end_of_superblock(), false));
         }
+    }
+
+    /// Returns the offset behind the superblock; of the smallest one, if it is lost.
+    pub(super) fn end_of_superblock(&self) -> u64 {
+        let is_old = self.superblock.as_ref().is_some_and(|found| found.version < 2);
+        bound::sum(self.base, if is_old { 96 } else { 48 })
     }
 
     /// Returns whether an address lies in something that belongs to a known object.
@@ -97,12 +102,7 @@ impl Work {
             children.extend(tree.nodes.keys().copied().filter(|&child| child != at));
             trees.insert(at, tree);
         }
-        let (shelf, mut taken) = self.shelf();
-        let mut place = |at: u64| {
-            let name = free(&format!("{at:#x}"), |name| taken.contains(name.as_bytes()));
-            taken.insert(name.clone().into_bytes());
-            format!("/{shelf}/{name}")
-        };
+        let mut place = self.places("", &[]);
         let made = std::mem::take(&mut self.made);
         children.extend(made.iter().flat_map(|(_, links)| links).filter_map(|link| match link.target {
             Target::Hard(target) => Some(target.0),
@@ -141,6 +141,27 @@ impl Work {
                 (SHELF.to_owned(), node.links.iter().map(|link| link.name.as_bytes().to_vec()).collect())
             }
             None => (free(SHELF, taken), BTreeSet::new()),
+        }
+    }
+
+    /// Returns what makes paths below the group with what nothing leads to: of an address behind this prefix. Objects have some of
+    /// them already.
+    pub(super) fn places(
+        &self,
+        prefix: &'static str,
+        known: &[(u64, String)],
+    ) -> impl FnMut(u64) -> String + use<> {
+        let (mut shelf, mut taken) = self.shelf();
+        for (_, path) in known {
+            if let Some((group, name)) = path.trim_start_matches('/').split_once('/') {
+                shelf = group.to_owned();
+                taken.insert(name.as_bytes().to_vec());
+            }
+        }
+        move |at| {
+            let name = free(&format!("{prefix}{at:#x}"), |name| taken.contains(name.as_bytes()));
+            taken.insert(name.clone().into_bytes());
+            format!("/{shelf}/{name}")
         }
     }
 
@@ -250,6 +271,6 @@ fn order(header: &FoundHeader) -> Option<(u8, i64)> {
     (flags & 1 != 0).then_some((flags, i64::from_le_bytes(*next)))
 }
 
-fn link(name: &str, at: u64) -> Link {
+pub(super) fn link(name: &str, at: u64) -> Link {
     Link { name: Name::from(name), creation_order: None, utf8: true, target: Target::Hard(Address(at)) }
 }

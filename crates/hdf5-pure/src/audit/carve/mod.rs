@@ -3,11 +3,13 @@
 
 mod arrays;
 mod header;
+mod loose;
 mod rebuild;
 mod recognise;
 
 pub use self::arrays::IndexedDataset;
 pub use self::header::{FoundHeader, FoundMessage};
+pub use self::loose::{LooseBytes, LooseNode};
 pub use self::recognise::Carved;
 
 use std::sync::atomic::{AtomicU64, Ordering};
