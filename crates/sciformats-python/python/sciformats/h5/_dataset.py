@@ -549,8 +549,8 @@ class Dataset(DatasetWriting, HLObject):
             return
         found = np.asarray(self[() if source_sel is None else source_sel])
         to = dest[... if dest_sel is None else dest_sel]
-        if to.size != found.size:
-            raise TypeError(f"{found.size} elements cannot be read into {to.size}")
+        if tuple(n for n in to.shape if n != 1) != tuple(n for n in found.shape if n != 1):
+            raise TypeError(f"Can't broadcast {found.shape} -> {to.shape}")
         dest[... if dest_sel is None else dest_sel] = _convert.read_as(found, dest.dtype).reshape(to.shape)
 
     def iter_chunks(self, sel: Any = None) -> Iterator[tuple[slice, ...]]:
