@@ -125,7 +125,8 @@ class DatasetID(ObjectID):
             raise ValueError(f"no chunk of shape {chunks} begins at {tuple(offsets)}")
         scaled = [at // side for at, side in zip(offsets, chunks)]
         content = memoryview(data).tobytes()
-        self._dataset._file_of.change("write_chunk", self._dataset._place, (scaled, filter_mask), content)
+        with self._dataset._file_of._lock:
+            self._dataset._file_of.change("write_chunk", self._dataset._place, (scaled, filter_mask), content)
         self._chunks = None
 
     @property

@@ -56,7 +56,8 @@ class DatasetWriting:
         # The file may have a type of which its description lacks something.
         stored = self._fact("stored_type") if described is None else described
         items = _encode.elements(array, self._fact("datatype") if described is None else described, self)
-        self._file_of.change("write", self._place, ranges, stored, items)
+        with self._file_of._lock:
+            self._file_of.change("write", self._place, ranges, stored, items)
         if self._outside is None:
             self._outside = bool(self._node.external())
         if self._outside:
@@ -256,7 +257,8 @@ class DatasetWriting:
         most = self.maxshape or ()
         if len(shape) != len(most) or any(m is not None and n > m for n, m in zip(shape, most)):
             raise ValueError("Unable to synchronously change a dataset dimension (dimension cannot exceed the existing maximal size)")
-        self._file_of.change("resize", self._place, shape)
+        with self._file_of._lock:
+            self._file_of.change("resize", self._place, shape)
 
     def flush(self) -> None:
         """Write all changes to the file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from sciformats.errors import Conflict, Forbidden, MissingFile
@@ -73,9 +74,12 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
         opened = self._file_of
         base = opened.root if name.startswith("/") else self._node
         try:
-            # The Rust part knows which other files may be opened.
-            node = base.object(name.strip("/")) if name.strip("/") else base
-            here = node.is_with(opened.root_node)
+            # No other thread may put another object in its place before this one knows how many were removed before it was found.
+            with nullcontext() if opened.editor is None else opened._lock:
+                # The Rust part knows which other files may be opened.
+                node = base.object(name.strip("/")) if name.strip("/") else base
+                here = node.is_with(opened.root_node)
+                found = wrap(opened, node, self._named(name)) if here else None
         except (KeyError, OSError) as error:
             if not isinstance(error, (KeyError, MissingFile, Forbidden)):
                 # What the operating system reports about this file, such as a full disk, says nothing about a link.
@@ -92,7 +96,9 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             last = name.rstrip("/").rsplit("/", 1)[-1]
             raise KeyError(f"Unable to synchronously open object (object '{last}' doesn't exist)") from None
         elsewhere = None if here else self._external(name, mode, locking)
-        return wrap(opened, node, self._named(name)) if elsewhere is None else elsewhere
+        if elsewhere is not None:
+            return elsewhere
+        return wrap(opened, node, self._named(name)) if found is None else found
 
     def keys(self) -> Names:
         """Return the names of the members."""
@@ -249,6 +255,16 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             else:
                 yield _names.outer(name), self.get(name)
 
+    def _linked_here(self, name: str, target: int) -> Any:
+        """Return the member to which a hard link led; ``None`` if it was removed or moved since, so that another object may be there."""
+        opened = self._file_of
+        if self._found is not None:
+            opened.check_open()
+            return wrap(opened, self._node.object_at(target), self._named(name))
+        with opened._lock:
+            node = self._node
+            return wrap(opened, node.object_at(target), self._named(name)) if node.link(name) == ("hard", target) else None
+
     def __reversed__(self) -> Iterator[str]:
         return reversed(list(self))
 
@@ -297,8 +313,10 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             kind, target = link
             if kind != "hard" or target in seen:
                 return None, None
+            member = group._linked_here(name, target)
+            if member is None:
+                return None, None
             seen.add(target)
-            member = wrap(group._file_of, group._node.object_at(target), group._named(name))
             return func(_names.outer(shown), member), member if isinstance(member, Group) else None
 
         return beneath(self, visit, by, order)
@@ -312,9 +330,11 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             answer = func(_names.outer(shown), _link_of(kind, target))
             if answer is not None or kind != "hard" or target in seen:
                 return answer, None
+            member = group._linked_here(name, target)
+            if member is None:
+                return None, None
             seen.add(target)
-            node = group._node.object_at(target)
-            return None, Group(group._file_of, node, group._named(name)) if node.kind == "group" else None
+            return None, member if isinstance(member, Group) else None
 
         return beneath(self, visit)
 

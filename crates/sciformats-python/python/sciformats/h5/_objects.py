@@ -57,11 +57,11 @@ class HLObject(Placed):
             return self._found
         self._file_of.check_open()
         self._file_of.check_place(self._address, self._epoch)
-        return Guarded(self._file_of, self._address, self._name)
+        return Guarded(self._file_of, self._address, self._name, self._epoch)
 
     @property
     def _is_removed(self) -> bool:
-        """Whether the object was removed from the file, and the file was written since."""
+        """Whether the object was removed from the file, so that another one may be in its place."""
         return self._found is None and self._file_of.is_removed(self._address, self._epoch)
 
     @property

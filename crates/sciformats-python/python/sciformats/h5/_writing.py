@@ -392,12 +392,14 @@ class GroupWriting:
         if self._file_of.editor is None:
             raise KeyError("Couldn't delete link (no write intent on file)")
         *before, last = [part for part in self._path(name).split("/") if part not in ("", ".")] or [""]
-        group = self._file_of.root.object("/".join(before)) if before else self._file_of.root
-        kind, target = group.link(last) or ("", None)
-        gone = self._file_of.vanishing(target) if kind == "hard" else []
-        self._file_of.change("unlink", self._path(name))
-        for address in gone:
-            self._file_of.removed(address)
+        # What is removed is noted before another thread can write the removal to the file.
+        with self._file_of._lock:
+            group = self._file_of.root.object("/".join(before)) if before else self._file_of.root
+            kind, target = group.link(last) or ("", None)
+            gone = self._file_of.vanishing(target) if kind == "hard" else []
+            self._file_of.change("unlink", self._path(name))
+            for address, is_group in gone:
+                self._file_of.removed(address, is_group)
 
     def move(self, source: Any, dest: Any) -> None:
         """Move or rename a link.
