@@ -263,7 +263,7 @@ class Opened(Opening):
         return bool(self._removed) and self._removed.get(address, 0) > epoch
 
     def vanishing(self, address: int) -> list[tuple[int, bool]]:
-        """Return the objects that no link leads to any more when one link to an object is removed: addresses, and whether they are groups."""
+        """Return the objects that vanish with one link to an object: their addresses, and whether they are groups."""
         links: dict[int, int] = {}
         gone: list[tuple[int, bool]] = []
         with self._lock:
