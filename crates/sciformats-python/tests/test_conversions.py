@@ -263,3 +263,58 @@ def test_blocks_of_one_column_are_put_in_their_place() -> None:
         array = blosc2.asarray(values, chunks=chunk, blocks=block)
         found = _sciformats.undo_blosc2(array.schunk.get_chunk(0), (list(chunk), list(block)), 4)
         np.testing.assert_array_equal(np.frombuffer(found, "i4").reshape(chunk), values, err_msg=f"{chunk} {block}")
+
+
+@pytest.mark.parametrize("library", [h5py, h5])
+def test_sequences_have_the_dimensions_of_the_selection(tmp_path: pathlib.Path, library: Any) -> None:
+    def content(dataset: Any) -> list[list[int]]:
+        return [each.tolist() for each in dataset[...].reshape(-1)]
+
+    with library.File(tmp_path / "sequences.h5", "w") as file:
+        row = file.create_dataset("row", (3,), h5py.vlen_dtype("i4") if library is h5py else h5.vlen_dtype("i4"))
+        square = file.create_dataset("square", (2, 2), row.dtype)
+        square[...] = [[[1], [2]], [[3], [4]]]
+        assert content(square) == [[1], [2], [3], [4]]
+        square[...] = np.arange(8).reshape(2, 2, 2)
+        assert content(square) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+        square[0] = [[5], [6, 7]]
+        square[:, 1] = [8, 9]
+        assert content(square) == [[5], [8, 9], [4, 5], [8, 9]]
+        row[...] = np.array([1, 2, 3], object)
+        assert content(row) == [[1, 2, 3]] * 3
+        row[...] = [[1, 2]]
+        for key, value in (
+            (slice(0, 3), [[1, 2], [3, 4]]),
+            (slice(0, 2), np.arange(6).reshape(3, 2)),
+            (0, [[1, 2], [3, 4]]),
+            (slice(0, 2), [[1], [2, 3], [4]]),
+            (slice(0, 3), np.zeros((3, 2, 2), "i4")),
+            (0, b"abc"),
+        ):
+            with pytest.raises(TypeError):
+                row[key] = value
+        assert content(row) == [[1, 2]] * 3
+
+
+@pytest.mark.parametrize("library", [h5py, h5])
+def test_elements_are_only_read_into_arrays_of_their_shape(tmp_path: pathlib.Path, library: Any) -> None:
+    with library.File(tmp_path / "direct.h5", "w") as file:
+        dataset = file.create_dataset("d", data=np.arange(24).reshape(4, 6))
+        found = np.zeros((2, 2))
+        with pytest.raises(TypeError, match="broadcast"):
+            dataset.read_direct(found, np.s_[0:4, 0:1])
+        with pytest.raises(TypeError, match="broadcast"):
+            dataset.read_direct(np.zeros((6, 4)), None, np.s_[:])
+        assert not found.any()
+        column = np.zeros((4, 3))
+        dataset.read_direct(column, np.s_[0:4, 0], np.s_[:, 2])
+        assert column[:, 2].tolist() == [0, 6, 12, 18]
+
+
+@pytest.mark.parametrize("library", [h5py, h5])
+def test_objects_of_a_closed_file_have_no_file(tmp_path: pathlib.Path, library: Any) -> None:
+    with library.File(tmp_path / "closed.h5", "w") as file:
+        dataset = file.create_dataset("g/d", data=1)
+    for name in ("file", "parent"):
+        with pytest.raises(ValueError):
+            getattr(dataset, name)

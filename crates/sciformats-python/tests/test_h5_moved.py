@@ -118,3 +118,81 @@ def test_pickles_of_objects_to_which_no_path_leads(tmp_path: pathlib.Path) -> No
             again = pickle.loads(pickle.dumps(each))
             assert isinstance(again, h5.Dataset) and list(again) == values
         assert len({tokenize(each) for each in [file, *found]}) == 3
+
+
+def test_a_removed_object_is_never_another_one(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "new.h5", "w") as file:
+        file["old"] = 1
+        file.flush()
+        file["g/a"] = np.arange(5)
+        new, group, old = file["g/a"], file["g"], file["old"]
+        del file["g"], file["old"]
+        with pytest.raises(ValueError, match="removed"):
+            new[...]
+        file["g/b"] = np.arange(5) + 100
+        for use in (lambda: new[...], lambda: new.shape, lambda: list(group), lambda: new.attrs.update(x=1), lambda: new.__setitem__(0, 7)):
+            with pytest.raises(ValueError, match="removed"):
+                use()
+        assert old[()] == 1
+        assert file["g/b"][...].tolist() == [100, 101, 102, 103, 104]
+        last = file["g/b"]
+        del file["g/b"]
+        assert last[0] == 100
+        file.flush()
+        for gone in (old, last):
+            with pytest.raises(ValueError, match="removed"):
+                gone[...]
+
+
+@pytest.mark.parametrize("method", ["visititems", "visititems_links"])
+def test_members_that_are_removed_while_they_are_visited(tmp_path: pathlib.Path, method: str) -> None:
+    with h5.File(tmp_path / "visited.h5", "w") as file:
+        for name in "abc":
+            file[f"{name}/x"] = ord(name)
+        file.flush()
+        seen = []
+
+        def visit(name: str, _: object) -> None:
+            seen.append(name)
+            if name == "a":
+                del file["b"]
+                file.flush()
+                file["d/y"] = np.arange(1000.0)
+                file.flush()
+
+        getattr(file, method)(visit)
+        assert [name for name in seen if name[0] != "b"] == ["a", "a/x", "c", "c/x"]
+        assert "b/x" not in seen and "b/y" not in seen
+
+
+def test_threads_that_remove_and_read(tmp_path: pathlib.Path) -> None:
+    import threading
+
+    failed = []
+    with h5.File(tmp_path / "threads.h5", "w") as file:
+        done = threading.Event()
+
+        def look() -> None:
+            while not done.is_set():
+                try:
+                    for name, member in file.items():
+                        if member is not None and not (member[...] == int(name)).all():
+                            failed.append(name)
+                except (KeyError, ValueError):
+                    pass
+                except Exception as error:
+                    failed.append(error)
+
+        readers = [threading.Thread(target=look) for _ in range(2)]
+        for reader in readers:
+            reader.start()
+        for number in range(150):
+            file[str(number)] = np.full(1 + number % 7, number)
+            if number > 4:
+                del file[str(number - 5)]
+            if number % 10 == 0:
+                file.flush()
+        done.set()
+        for reader in readers:
+            reader.join()
+    assert not failed

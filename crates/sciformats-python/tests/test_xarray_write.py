@@ -235,3 +235,41 @@ def test_truth_values_and_bytes_in_objects(tmp_path: pathlib.Path) -> None:
         with xr.open_dataset(path, engine=engine) as found:
             assert found["v"].values.tolist() == [b"abc", b"\xff"], engine
             assert found.attrs["flags"].tolist() == [1, 0] and found.attrs["flag"] == 1
+
+
+def test_a_write_that_fails_leaves_what_was_there(weather: xr.Dataset, tmp_path: pathlib.Path) -> None:
+    import dask.array
+
+    from sciformats import h5
+
+    def fail(block: np.ndarray, block_info: Any = None) -> np.ndarray:
+        if block_info[0]["chunk-location"] == (2,):
+            raise RuntimeError("no more")
+        return block
+
+    whole = weather.assign(late=("far", dask.array.zeros(6, chunks=2).map_blocks(fail, dtype="f8", meta=np.zeros(0))))
+    path = tmp_path / "weather.nc"
+    with pytest.raises(RuntimeError, match="no more"):
+        write(whole, path)
+    assert not list(tmp_path.iterdir())
+    path.write_bytes(b"what was there")
+    path.chmod(0o640)
+    link = tmp_path / "link.nc"
+    link.symlink_to("weather.nc")
+    (tmp_path / ".weather.nc.0.partial").mkdir()
+    (tmp_path / ".weather.nc.0.partial" / "lock").touch()
+    for failing in (whole, weather.assign(late=("far", np.array([object()])))):
+        with pytest.raises((RuntimeError, TypeError, ValueError)):
+            write(failing, link)
+        assert path.read_bytes() == b"what was there"
+    # What a killed process has left is gone, and the link and the permissions stay.
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.nc", "weather.nc"]
+    write(weather, link)
+    assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o640
+    with xr.open_dataset(path, engine="netcdf4") as found:
+        xr.testing.assert_equal(found.load(), weather)
+    with h5.File(path), pytest.raises(OSError, match="already open"):
+        write(weather, path)
+    with pytest.raises(OSError, match="only a file"):
+        write(weather, tmp_path)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.nc", "weather.nc"]

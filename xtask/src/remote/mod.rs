@@ -18,7 +18,7 @@ use crate::sh::{About, Failure, Result, cargo, root, run, shown, target_folder};
 
 const DOCUMENT: &str = "docs/remote.md";
 /// The picture of the plans with which one dataset is read.
-const PICTURE: &str = "docs/remote-plan.svg";
+const PICTURE: &str = "docs/figures/remote-plan.svg";
 
 /// The file of the picture, and the names under which the script keeps the requests of each program, with their titles.
 const PICTURED: &str = "latest.h5";

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use sciformats::walk::{Entry, Found, breadth_first};
-use sciformats::{ElementType, Error, Kind as Objects, Object, Result, Value};
+use sciformats::{ElementType, Error, FloatKind, Kind as Objects, Object, Result, Value};
 use sciformats_conventions::decoding::Decoding;
 use sciformats_conventions::time::TimeUnits;
 use sciformats_conventions::{Dataset, Variable};
@@ -55,8 +55,7 @@ impl Told {
 
     /// As [`shown`](Self::shown), for a distance between values.
     fn plain(&self, value: f64) -> String {
-        let short = value as f32;
-        if self.single && f64::from(short) == value { short.to_string() } else { value.to_string() }
+        spelled(value, self.single)
     }
 
     fn greatest(&self) -> String {
@@ -90,6 +89,13 @@ impl Told {
             None => object.value(key, value),
         };
     }
+}
+
+/// Formats a number with as many digits as distinguish it from others, as `cat` prints it, but whole numbers without a point.
+fn spelled(value: f64, single: bool) -> String {
+    let kind = if single && f64::from(value as f32) == value { FloatKind::F32 } else { FloatKind::F64 };
+    let text = kind.digits(value);
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
 /// Formats the sum of an integer and a number that is not negative, to a millionth.
@@ -436,6 +442,23 @@ mod tests {
             (i128::MAX, 0.0, "170141183460469230000000000000000000000"),
         ] {
             assert_eq!(raised(integer, by), expected);
+        }
+    }
+
+    #[test]
+    fn large_and_small_numbers_have_powers_of_ten() {
+        for (value, single, expected) in [
+            (1e308, false, "1e308"),
+            (-6.022e23, false, "-6.022e23"),
+            (5e-324, false, "5e-324"),
+            (f64::from(1.5e-30_f32), true, "1.5e-30"),
+            (f64::from(0.1_f32), true, "0.1"),
+            (1234567.25, false, "1234567.25"),
+            (-0.0, false, "-0"),
+            (0.0001, false, "0.0001"),
+            (f64::INFINITY, false, "inf"),
+        ] {
+            assert_eq!(spelled(value, single), expected);
         }
     }
 }

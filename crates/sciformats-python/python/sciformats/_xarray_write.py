@@ -18,6 +18,7 @@ except ImportError:  # older versions
     from xarray.conventions import ensure_dtype_not_object  # type: ignore[attr-defined,no-redef]
 
 from sciformats import h5
+from sciformats._replace import replacing
 
 #: The number of bytes that wait in memory before they are written to the file.
 _WAITING = 1 << 28
@@ -53,7 +54,8 @@ def write(
     """Write a dataset, or a tree with all of its groups, as a netCDF-4 file.
 
     Arrays of Dask are computed and written a few blocks at a time, so that memory is bounded; the blocks are computed in parallel, and
-    their chunks are compressed in several threads. An existing file is replaced.
+    their chunks are compressed in several threads. An existing file is replaced when the new one is complete; until then the new one is in
+    a hidden folder beside it. If an exception ends the work, an existing file stays as it is, and otherwise there is none.
 
     Parameters
     ----------
@@ -72,11 +74,12 @@ def write(
     Raises
     ------
     TypeError, ValueError
-        If a variable cannot be stored, an encoding is not possible, or a variable or dimension that is named does not exist. If the
-        names are wrong, or the parts of an encoding exclude each other, an existing file stays as it is.
+        If a variable cannot be stored, an encoding is not possible, or a variable or dimension that is named does not exist.
+    Conflict
+        If this process has an existing file open, or another program writes it.
     """
     _check(data, encoding or {}, unlimited_dims)
-    with h5.File(path, "w", track_order=True) as file:
+    with replacing(path) as new, h5.File(new, "w", track_order=True) as file:
         if isinstance(data, DataTree):
             for node in data.subtree:
                 group = file if node.path == data.path else file.require_group(node.path[len(data.path) :].strip("/"))

@@ -12,7 +12,9 @@ from sciformats.h5 import _create, _hl, filters, h5, h5a, h5d, h5ds, h5f, h5g, h
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._dataset import Dataset, StoreInfo
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
-from sciformats.h5._objects import Datatype, File, Group, HLObject
+from sciformats.h5._file import File
+from sciformats.h5._group import Group
+from sciformats.h5._objects import Datatype, HLObject
 from sciformats.h5._config import get_config
 from sciformats.h5._selection import MultiBlockSlice
 from sciformats.h5._types import (

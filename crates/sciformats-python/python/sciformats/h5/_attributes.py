@@ -99,19 +99,22 @@ class AttributeManager(MutableMapping[str, Any]):
         items = b"" if shape is None else _encode.elements(array, described, self._parent)
         parent = self._parent
         extent = None if shape is None else list(shape)
-        parent._file_of.change("attribute", parent._place, _name_of(name), (described, extent, items, committed))
+        with parent._file_of._lock:
+            parent._file_of.change("attribute", parent._place, _name_of(name), (described, extent, items, committed))
 
     def _described(self, name: str, described: Any, shape: Any, array: Any, committed: str | None = None) -> None:
         """Set an attribute of a described type, which may have properties that no type of NumPy has."""
         parent = self._parent
         items = b"" if shape is None else _encode.elements(array, described, parent)
         extent = None if shape is None else list(shape)
-        parent._file_of.change("attribute", parent._place, name, (described, extent, items, committed))
+        with parent._file_of._lock:
+            parent._file_of.change("attribute", parent._place, name, (described, extent, items, committed))
 
     def _set_terminated(self, name: str, text: bytes) -> None:
         """Set a single text that ends in a NUL, as the C library expects it of scales."""
         parent, content = self._parent, text + b"\0"
-        parent._file_of.change("attribute", parent._place, name, (("terminated", len(content), False), [], content, None))
+        with parent._file_of._lock:
+            parent._file_of.change("attribute", parent._place, name, (("terminated", len(content), False), [], content, None))
 
     def modify(self, name: str, value: Any) -> None:
         """Change the value of an attribute, whose type and shape stay."""

@@ -125,7 +125,8 @@ class DatasetID(ObjectID):
             raise ValueError(f"no chunk of shape {chunks} begins at {tuple(offsets)}")
         scaled = [at // side for at, side in zip(offsets, chunks)]
         content = memoryview(data).tobytes()
-        self._dataset._file_of.change("write_chunk", self._dataset._place, (scaled, filter_mask), content)
+        with self._dataset._file_of._lock:
+            self._dataset._file_of.change("write_chunk", self._dataset._place, (scaled, filter_mask), content)
         self._chunks = None
 
     @property
@@ -549,8 +550,8 @@ class Dataset(DatasetWriting, HLObject):
             return
         found = np.asarray(self[() if source_sel is None else source_sel])
         to = dest[... if dest_sel is None else dest_sel]
-        if to.size != found.size:
-            raise TypeError(f"{found.size} elements cannot be read into {to.size}")
+        if tuple(n for n in to.shape if n != 1) != tuple(n for n in found.shape if n != 1):
+            raise TypeError(f"Can't broadcast {found.shape} -> {to.shape}")
         dest[... if dest_sel is None else dest_sel] = _convert.read_as(found, dest.dtype).reshape(to.shape)
 
     def iter_chunks(self, sel: Any = None) -> Iterator[tuple[slice, ...]]:

@@ -56,7 +56,8 @@ class DatasetWriting:
         # The file may have a type of which its description lacks something.
         stored = self._fact("stored_type") if described is None else described
         items = _encode.elements(array, self._fact("datatype") if described is None else described, self)
-        self._file_of.change("write", self._place, ranges, stored, items)
+        with self._file_of._lock:
+            self._file_of.change("write", self._place, ranges, stored, items)
         if self._outside is None:
             self._outside = bool(self._node.external())
         if self._outside:
@@ -169,17 +170,37 @@ class DatasetWriting:
         return found.reshape(shape)
 
     def _each(self, value: Any, shape: tuple[int, ...], count: int, base: np.dtype[Any]) -> list[Any]:
+        """Return a sequence for each element of a selection. As in h5py, a single one is for all of them.
+
+        Raises
+        ------
+        TypeError
+            If there are more or fewer sequences than elements, or what is given is no sequence.
+        """
         if isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.shape == shape:
-            return list(value.reshape(-1))
+            each = list(value.reshape(-1))
+            # As in h5py, objects that are numbers are one sequence.
+            if base.kind == "O" or not any(isinstance(item, (int, float, complex, np.number)) for item in each):
+                return each
+        if base.kind != "O" and (isinstance(value, (str, bytes)) or getattr(value, "dtype", base).kind in "SU"):
+            raise TypeError(f"No conversion path for dtype: a text cannot be stored as a sequence of {base}")
         items = value if isinstance(value, np.ndarray) else list(value)
         nested = len(items) > 0 and all(isinstance(item, (list, tuple, np.ndarray)) for item in items)
-        if count == 1 and (not nested or base.subdtype is not None or base.kind == "O"):
-            return [np.asarray(items) if base.kind != "O" else items]
-        if nested and len(items) == count:
-            return [np.asarray(item) for item in items]
-        if nested and count == 1:
-            return [np.asarray(items[0])]
-        return [np.asarray(items)] * count
+        if base.kind == "O" or base.subdtype is not None:
+            if nested and len(items) == count and not (count == 1 and base.subdtype is not None):
+                return list(items) if base.kind == "O" and count == 1 else [np.asarray(item) for item in items]
+            return [items if base.kind == "O" and count == 1 else np.asarray(items)] * count
+        if not nested:
+            return [np.asarray(items)] * count
+        found = np.empty(len(items), object)
+        found[:] = [np.asarray(item) for item in items]
+        if any(each.ndim != 1 for each in found):
+            # The last dimension is that of the sequences, and those before are the dimensions of the selection.
+            whole = np.asarray(value)
+            found = np.empty(whole.shape[:-1], object)
+            for index in np.ndindex(found.shape):
+                found[index] = whole[index]
+        return list(self._broadcast(found, shape).reshape(-1))
 
     def _scatter(self, chosen: _selection.Chosen, array: NDArray[Any]) -> None:
         """Write an array with the shape of a selection."""
@@ -236,7 +257,8 @@ class DatasetWriting:
         most = self.maxshape or ()
         if len(shape) != len(most) or any(m is not None and n > m for n, m in zip(shape, most)):
             raise ValueError("Unable to synchronously change a dataset dimension (dimension cannot exceed the existing maximal size)")
-        self._file_of.change("resize", self._place, shape)
+        with self._file_of._lock:
+            self._file_of.change("resize", self._place, shape)
 
     def flush(self) -> None:
         """Write all changes to the file."""

@@ -100,6 +100,8 @@ def element(value: Any, described: Described, of: Any) -> Any:
         if is_direct(base):
             if isinstance(value, (int, float)) and value == 0:
                 return b""
+            if base[0] != "array" and isinstance(value, np.ndarray) and value.ndim > 1:
+                raise TypeError(f"a sequence has one dimension, and not those of shape {value.shape}")
             return _bytes(value, base)
         items: Any = () if isinstance(value, int) and value == 0 else value
         return [element(each, base, of) for each in items]

@@ -158,7 +158,7 @@ class FileID(GroupID):
 
     def reopen(self) -> FileID:
         """Return the identifier of another opening of the file, which is closed by itself."""
-        from sciformats.h5._objects import File
+        from sciformats.h5._file import File
         from sciformats.h5._open import reopened
 
         return FileID(File._of(reopened(self._object._file_of)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sciformats.h5 import h5
 
 if TYPE_CHECKING:
-    from sciformats.h5._objects import Group
+    from sciformats.h5._group import Group
 
 
 class Names(KeysView[str]):

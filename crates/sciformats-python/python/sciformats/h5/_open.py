@@ -198,9 +198,8 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
         # The changes could take the place of what is read, also later.
         raise Conflict("Unable to synchronously open file (file is already open for read-only)", path)
     create, overwrite = _CREATE[mode]
-    if mode == "w" and (_has_readers(path) or writer_of(path) is not None):
-        # What is read of it, also later, would be that of another file, or of none.
-        raise Conflict("Unable to synchronously create file (unable to truncate a file which is already open)", path)
+    if mode == "w":
+        check_unused(path)
     bounds = _bounds(options["libver"])
     user_block = int(options["userblock_size"] or 0)
     editor = _sciformats.edit_hdf5(
@@ -234,6 +233,18 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
         found.close()
         raise ValueError(f"Requested userblock size ({user_block}) does not match that of existing file")
     return found
+
+
+def check_unused(path: str) -> None:
+    """Raise an exception if this process has the file at a path open, so that it cannot be replaced.
+
+    Raises
+    ------
+    Conflict
+        If this is so: what is read of it, also later, would be that of another file, or of none.
+    """
+    if _has_readers(path) or writer_of(path) is not None:
+        raise Conflict("Unable to synchronously create file (unable to truncate a file which is already open)", path)
 
 
 def _has_readers(path: str) -> bool:

@@ -26,6 +26,12 @@ _MOVES = frozenset({"move_link", "unlink"})
 #: The methods of the editor that leave the users of all scales as they are, if they do not set their list.
 _KEEPS_USERS = _OF_ELEMENTS | {"attribute", "dataset", "datatype", "external_link", "group", "hard_link", "resize", "soft_link"}
 
+#: The methods of the editor that create one object, and return its address. Groups on its path may be created, too.
+_CREATES = frozenset({"dataset", "datatype", "group"})
+
+#: The methods of the editor that create no objects. Any other one may create several.
+_CREATES_NOTHING = (_KEEPS_USERS | _MOVES | {"remove_attribute", "rename_attribute"}) - _CREATES
+
 #: The methods of nodes whose results depend on elements, and on where they are stored.
 SHOWS_ELEMENTS = frozenset({"chunk", "chunk_info", "chunks", "layout", "read", "read_into"})
 
@@ -136,7 +142,12 @@ class Opened(Opening):
         #: the file, another object may have the address.
         self.epoch = 0
         self._removing: dict[int, int] = {}
+        self._leaving: dict[int, int] = {}
         self._removed: dict[int, int] = {}
+        #: The addresses of objects that were created since the file was written, and whether there are others. If such an object is
+        #: removed, the next new one may get its place at once.
+        self._fresh: set[int] = set()
+        self._made = False
         #: Whether there are changes that are not in the file yet.
         self._pending = False
         self._process = os.getpid()
@@ -223,10 +234,14 @@ class Opened(Opening):
             text = "the file is written by the process that opened it, and not by one that was forked"
             raise Conflict(text, self.address.path)
 
-    def removed(self, address: int) -> None:
-        """Note that an object was removed from the file. It can be used until the removal is written."""
+    def removed(self, address: int, is_group: bool) -> None:
+        """Note that an object was removed from the file. It can be used until the removal is written, or, if it never was in the file,
+        until the next change.
+        """
         self.epoch += 1
-        self._removing[address] = self.epoch
+        # Which groups were created on the path of another object is not known.
+        is_new = self._made or address in self._fresh or (is_group and bool(self._fresh))
+        (self._leaving if is_new else self._removing)[address] = self.epoch
 
     def check_place(self, address: int, epoch: int) -> None:
         """Raise an exception if what was at an address in an epoch is not in the file any more.
@@ -234,23 +249,23 @@ class Opened(Opening):
         Raises
         ------
         ValueError
-            If it was removed, and the file was written since.
+            If it was removed, and the file was written since, or was changed since and never had it.
         """
         if self.is_removed(address, epoch):
-            raise ValueError("the object was removed from the file, and the file was written since")
+            raise ValueError("the object was removed from the file, so that another one may be in its place")
 
     def is_going(self, address: int, epoch: int) -> bool:
         """Return whether what was at an address in an epoch was removed, perhaps only since the file was written last."""
-        return max(self._removing.get(address, 0), self._removed.get(address, 0)) > epoch
+        return max(each.get(address, 0) for each in (self._removing, self._leaving, self._removed)) > epoch
 
     def is_removed(self, address: int, epoch: int) -> bool:
         """Return whether what was at an address in an epoch was removed, so that another object may be there."""
         return bool(self._removed) and self._removed.get(address, 0) > epoch
 
-    def vanishing(self, address: int) -> list[int]:
-        """Return the addresses of the objects that no link leads to any more when one link to an object is removed."""
+    def vanishing(self, address: int) -> list[tuple[int, bool]]:
+        """Return the objects that vanish with one link to an object: their addresses, and whether they are groups."""
         links: dict[int, int] = {}
-        gone: list[int] = []
+        gone: list[tuple[int, bool]] = []
         with self._lock:
             rest = [address]
             while rest:
@@ -258,7 +273,7 @@ class Opened(Opening):
                 links[address] = links.get(address, 0) + 1
                 node = self.at(address, elements=False)
                 if links[address] == max(node.info()[0], 1):
-                    gone.append(address)
+                    gone.append((address, node.kind == "group"))
                     if node.kind == "group":
                         rest += [target for _, (kind, target), _ in node.links() if kind == "hard"]
         return gone
@@ -270,7 +285,9 @@ class Opened(Opening):
                 self.editor.commit()
                 self.users.clear()
                 self._removed.update(self._removing)
-                self._removing = {}
+                self._removed.update(self._leaving)
+                self._removing, self._leaving = {}, {}
+                self._fresh, self._made = set(), False
                 self.changes += 1
                 self._waiting = 0
                 self._pending = False
@@ -297,14 +314,25 @@ class Opened(Opening):
             if self.editor is None:
                 raise ValueError("Unable to change the file (no write intent on file)")
             self._check_process()
+            if self._leaving:
+                self._removed.update(self._leaving)
+                self._leaving = {}
             self._pending = True
             if method not in _KEEPS_USERS:
                 self.users.clear()
             elif method == "attribute" and arguments[1] == "REFERENCE_LIST":
                 self.users.pop(arguments[0][0], None)
             try:
-                return getattr(self.editor, method)(*arguments)
+                found = getattr(self.editor, method)(*arguments)
+                if method in _CREATES:
+                    self._fresh.add(found)
+                return found
+            except BaseException:
+                # Groups on the path of what was not created may be new.
+                self._made = self._made or method in _CREATES
+                raise
             finally:
+                self._made = self._made or method not in _CREATES | _CREATES_NOTHING
                 if method in _OF_ELEMENTS:
                     self._stale, self._reads = True, 0
                 else:
@@ -443,16 +471,24 @@ class Again(Opening):
 class Guarded:
     """An object of a file that is written. Each call sees all changes, and no change happens meanwhile."""
 
-    def __init__(self, opened: Opened | Again, address: int, path: str | None = None) -> None:
+    def __init__(self, opened: Opened | Again, address: int, path: str | None = None, epoch: int | None = None) -> None:
         self._opened = opened
         self._path = path
+        #: How many objects had been removed when the object was found; ``None`` if nobody can have removed it.
+        self._epoch = epoch
         self.address = address
+
+    def _check(self) -> None:
+        """Raise an exception if the file is closed, or the object is not in it any more. The lock must be held."""
+        self._opened.check_open()
+        if self._epoch is not None:
+            self._opened.check_place(self.address, self._epoch)
 
     def read(self, ranges: Any) -> Any:
         """Return the selected elements."""
         opened = self._opened
         with opened._lock:
-            opened.check_open()
+            self._check()
             return opened.read(self.address, self._path or "", ranges)
 
     def __getattr__(self, name: str) -> Any:
@@ -461,10 +497,10 @@ class Guarded:
 
         def call(*arguments: Any) -> Any:
             with opened._lock:
-                opened.check_open()
+                self._check()
                 return getattr(opened.at(address, elements), name)(*arguments)
 
         with opened._lock:
-            opened.check_open()
+            self._check()
             value = getattr(opened.at(address, elements), name)
         return call if callable(value) else value

@@ -16,7 +16,9 @@ from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._opened import Guarded
 
 if TYPE_CHECKING:
-    from sciformats.h5._objects import Datatype, File, Group
+    from sciformats.h5._file import File
+    from sciformats.h5._group import Group
+    from sciformats.h5._objects import Datatype
     from sciformats.h5._dataset import Dataset
 
 #: Keywords of h5py that are read in another place, and those of caches.
@@ -168,7 +170,7 @@ class GroupWriting:
         if there is not None:
             return there[0].create_group(there[1], track_order, track_times=track_times)
         path = self._target(name, "group")
-        from sciformats.h5._objects import Group
+        from sciformats.h5._group import Group
 
         if track_order is None and get_config().track_order:
             track_order = True
@@ -184,7 +186,7 @@ class GroupWriting:
         TypeError
             If the name belongs to another object.
         """
-        from sciformats.h5._objects import Group
+        from sciformats.h5._group import Group
 
         if name not in self and self.get(name) is None:
             return self.create_group(name)
@@ -251,7 +253,7 @@ class GroupWriting:
 
     def _check_groups(self, path: str, error: Exception) -> None:
         """Raise what h5py raises if something on the way to a new dataset is no group."""
-        from sciformats.h5._objects import Group
+        from sciformats.h5._group import Group
 
         if self._file_of.has_link(path) is not None:
             return
@@ -390,12 +392,14 @@ class GroupWriting:
         if self._file_of.editor is None:
             raise KeyError("Couldn't delete link (no write intent on file)")
         *before, last = [part for part in self._path(name).split("/") if part not in ("", ".")] or [""]
-        group = self._file_of.root.object("/".join(before)) if before else self._file_of.root
-        kind, target = group.link(last) or ("", None)
-        gone = self._file_of.vanishing(target) if kind == "hard" else []
-        self._file_of.change("unlink", self._path(name))
-        for address in gone:
-            self._file_of.removed(address)
+        # What is removed is noted before another thread can write the removal to the file.
+        with self._file_of._lock:
+            group = self._file_of.root.object("/".join(before)) if before else self._file_of.root
+            kind, target = group.link(last) or ("", None)
+            gone = self._file_of.vanishing(target) if kind == "hard" else []
+            self._file_of.change("unlink", self._path(name))
+            for address, is_group in gone:
+                self._file_of.removed(address, is_group)
 
     def move(self, source: Any, dest: Any) -> None:
         """Move or rename a link.
@@ -439,7 +443,7 @@ class GroupWriting:
             If the object does not exist, or the new name does.
         """
         from sciformats.h5 import _copy
-        from sciformats.h5._objects import Group
+        from sciformats.h5._group import Group
 
         if isinstance(source, (str, bytes)):
             # As in h5py, which only opens the object to know its name.

@@ -38,7 +38,7 @@ def open(name: bytes, flags: int = ACC_RDWR, fapl: Any = None) -> Any:
     OSError
         If the property list has the bytes of a file, and there is a file at the path.
     """
-    from sciformats.h5._objects import File
+    from sciformats.h5._file import File
 
     if flags not in (ACC_RDONLY, ACC_RDWR):
         raise ValueError(f"{flags} is neither ACC_RDONLY nor ACC_RDWR")
@@ -56,7 +56,7 @@ def open(name: bytes, flags: int = ACC_RDWR, fapl: Any = None) -> Any:
 
 def open_file_image(image: bytes, flags: int = ACC_RDONLY) -> Any:
     """Open a file that is in memory, and return its identifier. Changes are lost when it is closed."""
-    from sciformats.h5._objects import File
+    from sciformats.h5._file import File
 
     return (File(bytes(image), "r") if flags == ACC_RDONLY else File.in_memory(bytes(image))).id
 
@@ -69,7 +69,7 @@ def create(name: bytes, flags: int = ACC_TRUNC, fcpl: Any = None, fapl: Any = No
     ValueError
         If there are flags other than ``ACC_TRUNC`` and ``ACC_EXCL``.
     """
-    from sciformats.h5._objects import File
+    from sciformats.h5._file import File
 
     arguments = {**({} if fcpl is None else fcpl.arguments()), **({} if fapl is None else fapl.arguments())}
     if flags not in (ACC_TRUNC, ACC_EXCL):
