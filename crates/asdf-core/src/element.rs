@@ -163,28 +163,33 @@ fn number_type(scalar: ScalarType) -> Option<NumberType> {
     })
 }
 
-/// Returns a little-endian element as a real number; `None` for types that are not real numbers.
-pub(crate) fn number(scalar: ScalarType, element: &[u8]) -> Option<f64> {
+/// Returns a little-endian element as an integer; `None` for types that are not integers or truth values.
+pub(crate) fn integer(scalar: ScalarType, element: &[u8]) -> Option<i128> {
     macro_rules! read {
         ($type:ty) => {
-            <$type>::from_le_bytes(element.try_into().ok()?)
+            <$type>::from_le_bytes(element.try_into().ok()?).into()
         };
     }
     Some(match scalar {
-        ScalarType::Int8 => read!(i8).into(),
-        ScalarType::Int16 => read!(i16).into(),
-        ScalarType::Int32 => read!(i32).into(),
-        ScalarType::Int64 => read!(i64) as f64,
-        ScalarType::UInt8 => read!(u8).into(),
-        ScalarType::UInt16 => read!(u16).into(),
-        ScalarType::UInt32 => read!(u32).into(),
-        ScalarType::UInt64 => read!(u64) as f64,
-        ScalarType::Float16 => Float16(read!(u16)).into(),
-        ScalarType::Float32 => read!(f32).into(),
-        ScalarType::Float64 => read!(f64),
-        ScalarType::Bool8 => f64::from(u8::from(element.first()? != &0)),
-        ScalarType::Complex64 | ScalarType::Complex128 | ScalarType::Ascii(_) | ScalarType::Ucs4(_) => {
-            return None;
-        }
+        ScalarType::Int8 => read!(i8),
+        ScalarType::Int16 => read!(i16),
+        ScalarType::Int32 => read!(i32),
+        ScalarType::Int64 => read!(i64),
+        ScalarType::UInt8 => read!(u8),
+        ScalarType::UInt16 => read!(u16),
+        ScalarType::UInt32 => read!(u32),
+        ScalarType::UInt64 => read!(u64),
+        ScalarType::Bool8 => i128::from(element.first()? != &0),
+        _ => return None,
+    })
+}
+
+/// Returns a little-endian element as a real number, which may be rounded; `None` for types that are not real numbers.
+pub(crate) fn number(scalar: ScalarType, element: &[u8]) -> Option<f64> {
+    Some(match scalar {
+        ScalarType::Float16 => Float16(u16::from_le_bytes(element.try_into().ok()?)).into(),
+        ScalarType::Float32 => f32::from_le_bytes(element.try_into().ok()?).into(),
+        ScalarType::Float64 => f64::from_le_bytes(element.try_into().ok()?),
+        _ => integer(scalar, element)? as f64,
     })
 }

@@ -11,9 +11,15 @@ use crate::options::percent_decoded;
 use crate::reader::Asdf;
 use crate::spec::block_header::STREAMED;
 
+/// The number of blocks that are complete before they take their places. Each of them is an open file.
+const MAX_WAITING: usize = 256;
+
 impl Document {
     /// Writes the tree to `path`, and each block to which an array refers to a file beside it: `NAME0000.asdf`, `NAME0001.asdf`
     /// and so on. Returns the paths of the blocks. The document itself is unchanged.
+    ///
+    /// Files of these names are replaced, but not before up to 256 new ones and the tree are complete. So, if there are no more
+    /// blocks than that, an older set stays whole if a new one cannot be written.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, External, NewArray, OpenOptions};
@@ -54,13 +60,19 @@ impl Document {
         }
         let names: Vec<String> = (0..parts.len()).map(|number| part_name(&stem, number)).collect();
         self.check_names(&names)?;
-        let mut paths = Vec::new();
+        // New files are complete before the first of them takes the place of an old one, which may be part of an older set.
+        let tree = main.saved(path)?;
+        let (mut paths, mut waiting) = (Vec::new(), Vec::new());
         for (index, name) in parts.into_iter().zip(names) {
             let part = path.with_file_name(name);
-            self.part(index)?.save(&part)?;
+            waiting.push(self.part(index)?.saved(&part)?);
             paths.push(part);
+            if waiting.len() >= MAX_WAITING {
+                waiting.drain(..).try_for_each(|part| part.finish(self.options().durability))?;
+            }
         }
-        main.save(path)?;
+        waiting.into_iter().try_for_each(|part| part.finish(self.options().durability))?;
+        tree.finish(self.options().durability)?;
         Ok(paths)
     }
 

@@ -44,7 +44,8 @@ pub enum Storage {
 /// ```
 #[derive(Clone, Debug)]
 pub enum NewMask {
-    /// Elements that equal a number. A not-a-number masks all not-a-numbers.
+    /// Elements that equal a number. Integers are compared exactly, and floats with the number that is nearest in their type. A
+    /// not-a-number masks all not-a-numbers.
     Value(f64),
     /// Elements for which the byte is not 0. There is one byte per element, in C order.
     Elements(Vec<u8>),

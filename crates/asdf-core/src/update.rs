@@ -89,6 +89,9 @@ impl Document {
     /// the document was opened; and those of [`save`](Self::save). The file is then unchanged. If the device failed so that even
     /// this was impossible, the file is the old one or the new one.
     ///
+    /// If the file was changed, but cannot be read again, this is no error: the document stays as it was written, and further updates
+    /// of it are refused with a `Conflict`.
+    ///
     /// In place, a change of the elements of a block by another program is no conflict, because they stay. If the whole file is
     /// written again, it is one, and it is known by the times of the file.
     pub fn update(&mut self) -> Result<Update> {
@@ -139,9 +142,13 @@ impl Document {
             }
         };
         // The lock is held until the file has been read again, so that no other writer can come in between.
-        match scalars {
-            Some(scalars) => self.go_on(&path, &scalars)?,
-            None => self.read_again(&path)?,
+        let read = match scalars {
+            Some(scalars) => self.go_on(&path, &scalars),
+            None => self.read_again(&path),
+        };
+        // The change is in the file, so this is no error of the change. It is one of whoever wants to change the file again.
+        if let (Err(_), Some(read)) = (read, &mut self.read) {
+            read.is_older = true;
         }
         drop(session);
         Ok(done)

@@ -12,8 +12,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use asdf_core::{
-    Asdf, Checksum, Compression, Document, Error, External, NewArray, OpenOptions, ScalarType, StreamWriter,
-    Update,
+    Asdf, Checksum, Compression, Document, Error, External, Limits, NewArray, OpenOptions, ScalarType,
+    StreamWriter, Update,
 };
 
 /// A file with comments and two arrays, of which the first is in the second block.
@@ -340,4 +340,63 @@ fn files_of_blocks_have_names_that_lead_to_them_and_replace_no_other_block() {
         document.explode(&path).unwrap();
         check_blocks(&Asdf::open_with(&path, &options).unwrap());
     }
+}
+
+#[test]
+fn an_update_that_cannot_be_read_again_has_happened_and_is_no_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.asdf");
+    for padding in [1 << 16, 0] {
+        let mut made = Document::new();
+        made.set_array("a", NewArray::new(&[1u8; 100], &[100]).unwrap()).unwrap();
+        made.options_mut().tree_padding = Some(padding);
+        made.save(&path).unwrap();
+        let options = OpenOptions::default().with_limits(Limits::default().with_memory(20_000));
+        let mut document = Document::open_with(&path, &options).unwrap();
+        document.set("note", &"x".repeat(30_000)).unwrap();
+        assert_eq!(document.update().unwrap() == Update::Rewritten, padding == 0);
+        assert!(Asdf::open_with(&path, &options).is_err());
+        let file = Asdf::open(&path).unwrap();
+        assert_eq!(file.array("a").unwrap().read::<u8>().unwrap(), [1; 100]);
+        assert!(file.tree().get("note").is_some());
+        // The document goes on with its own contents, and does not change the file that it has not read.
+        let there = std::fs::read(&path).unwrap();
+        document.set("note", &"y").unwrap();
+        assert!(matches!(document.update(), Err(Error::Conflict { .. })));
+        assert_eq!(std::fs::read(&path).unwrap(), there);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_exploded_set_stays_whole_if_a_new_one_cannot_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.asdf");
+    let document = |value: u8| {
+        let mut document = Document::new();
+        for name in ["a", "b", "c"] {
+            document.set_array(name, NewArray::new(&[value; 100], &[100]).unwrap()).unwrap();
+        }
+        document
+    };
+    let parts = document(1).explode(&path).unwrap();
+    let all = || parts.iter().chain([&path]).map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>();
+    let there = all();
+    let held = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+    held.try_lock().unwrap();
+    assert!(matches!(document(2).explode(&path), Err(Error::Conflict { .. })));
+    assert_eq!(all(), there);
+    drop(held);
+    // A part that cannot be replaced is noticed before the first one is.
+    let last = parts.last().unwrap();
+    std::fs::remove_file(last).unwrap();
+    std::fs::create_dir(last).unwrap();
+    assert!(document(2).explode(&path).is_err());
+    std::fs::remove_dir(last).unwrap();
+    std::fs::write(last, &there[2]).unwrap();
+    assert_eq!(all(), there);
+    document(2).explode(&path).unwrap();
+    let options = OpenOptions::default().with_external(External::SameFolder);
+    let file = Asdf::open_with(&path, &options).unwrap();
+    assert_eq!(file.array("c").unwrap().read::<u8>().unwrap(), [2; 100]);
 }

@@ -146,3 +146,30 @@ fn levels_that_do_not_exist_are_refused_when_they_are_set() {
     }
     assert_eq!((document.block_count(), document.tree().get("a")), (0, None));
 }
+
+#[test]
+fn a_number_masks_exactly_the_integers_that_equal_it_and_the_floats_nearest_to_it() {
+    let tree = |datatype: &str, mask: &str, data: &str| {
+        let array = format!("a: !core/ndarray-1.0.0 {{datatype: {datatype}, mask: {mask}, data: {data}}}");
+        let file = Asdf::from_bytes(MODEL.split("roman").next().unwrap().to_owned() + &array + "\n...\n");
+        file.unwrap().array("a").unwrap().read_mask().unwrap().unwrap()
+    };
+    let large = "[9007199254740992, 9007199254740993, 9007199254740994]";
+    for datatype in ["int64", "uint64"] {
+        assert_eq!(tree(datatype, "9007199254740993", large), [0, 1, 0]);
+        assert_eq!(tree(datatype, "9007199254740992", large), [1, 0, 0]);
+        assert_eq!(tree(datatype, "9007199254740992.0", large), [1, 0, 0]);
+        assert_eq!(tree(datatype, ".nan", large), [0, 0, 0]);
+        assert_eq!(tree(datatype, ".inf", large), [0, 0, 0]);
+    }
+    let largest = "[18446744073709551615, 18446744073709551614, 0]";
+    assert_eq!(tree("uint64", "18446744073709551615", largest), [1, 0, 0]);
+    assert_eq!(tree("uint64", "18446744073709551616", largest), [0, 0, 0]);
+    assert_eq!(tree("int32", "1.5", "[1, 2]"), [0, 0]);
+    // A number of the tree is compared with floats in their type, as the library for Python does.
+    assert_eq!(tree("float32", "0.1", "[0.1, 0.25]"), [1, 0]);
+    assert_eq!(tree("float16", "-0.1", "[-0.1, .nan]"), [1, 0]);
+    assert_eq!(tree("float32", "1.0e+300", "[.inf, 1.0]"), [0, 0]);
+    assert_eq!(tree("float32", ".inf", "[.inf, 1.0]"), [1, 0]);
+    assert_eq!(tree("float64", "9007199254740993", "[9007199254740992.0, 1.0]"), [1, 0]);
+}

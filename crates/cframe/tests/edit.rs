@@ -499,3 +499,24 @@ fn a_commit_that_can_open_no_more_files_leaves_the_old_frame_or_the_new_one() {
         edit_with_few_files(&folder.join(format!("file {free}")), false, free);
     }
 }
+
+#[test]
+fn an_append_or_a_resize_that_fails_in_the_middle_leaves_the_array_as_it_was() {
+    let mut made = Array::new(&ArrayParams::new(&[3, 80], "|u1").unwrap().with_chunks(&[2, 40])).unwrap();
+    made.write_slab_bytes(&Slab::all(&[3, 80]).unwrap(), &data(1, 240)).unwrap();
+    let mut bytes = made.schunk().to_bytes().unwrap();
+    let last = made.schunk().chunk(3).unwrap().stored().unwrap().into_owned();
+    let at = bytes.windows(last.len()).position(|part| part == last).unwrap();
+    bytes[at + 32..at + last.len()].fill(0xff); // the chunk of the last rows and columns
+    let mut array = Array::from_schunk(SChunk::from_bytes(bytes).unwrap()).unwrap();
+    assert!(array.schunk().chunk(3).is_err());
+    let row = Slab::new(&[3, 80], [Range::new(2, 1), Range::new(0, 40)]).unwrap();
+    let (before, chunk) =
+        (array.read_slab_bytes(&row).unwrap(), array.schunk().chunk(2).unwrap().decode().unwrap());
+    assert!(array.append_bytes(0, &[7; 80]).is_err());
+    assert!(array.resize(&[4, 80]).is_err());
+    let array = Array::from_schunk(array.into_schunk()).unwrap();
+    assert_eq!(array.shape(), [3, 80]);
+    assert_eq!(array.read_slab_bytes(&row).unwrap(), before);
+    assert_eq!(array.schunk().chunk(2).unwrap().decode().unwrap(), chunk);
+}

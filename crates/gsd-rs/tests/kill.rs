@@ -48,3 +48,17 @@ fn resilient_to_job_kills_200_times_without_losing_a_committed_frame() {
         start.elapsed().as_secs_f64()
     );
 }
+
+#[test]
+fn a_file_that_cannot_be_created_leaves_nothing() {
+    let program = example("hoomd").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    // A process that may not write a single byte to a file meets the same as one on a full device.
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", r#"trap "" XFSZ; ulimit -f 0; exec "$0" "$1""#])
+        .arg(program)
+        .arg(dir.path().join("a.gsd"));
+    assert!(!shell.output().unwrap().status.success());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}

@@ -2,10 +2,13 @@
 
 use sciformats_core::arith::{fit, mul};
 use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::number::Float16;
 use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Result, bound};
 
 use super::Array;
+use crate::element::{integer, number};
+use crate::model::datatype::ScalarType;
 use crate::model::ndarray::Mask;
 use crate::model::strided::{Dimension, Strided};
 use crate::yaml::NodeId;
@@ -32,7 +35,12 @@ impl Array<'_> {
             Mask::None => Ok(None),
             Mask::Inline(mask) => Ok(Some(mask.clone())),
             Mask::Array(node) => self.mask_array(*node).map(Some),
-            Mask::Value(value) => self.mask_of(*value).map(Some),
+            Mask::Value(value) => {
+                // Casts saturate, and no element is as large as that.
+                let whole = (value.fract() == 0.0).then_some(*value as i128);
+                self.mask_of(whole, *value).map(Some)
+            }
+            Mask::Integer(value) => self.mask_of(Some(*value), *value as f64).map(Some),
         }
     }
 
@@ -69,19 +77,37 @@ impl Array<'_> {
         Ok(out)
     }
 
-    fn mask_of(&self, value: f64) -> Result<Vec<u8>> {
+    /// Returns which elements equal a number: the integers that are exactly `whole`, or the floats nearest to `value`.
+    fn mask_of(&self, whole: Option<i128>, value: f64) -> Result<Vec<u8>> {
         let scalar = self.description.datatype.scalar();
         let scalar =
             scalar.ok_or_else(|| Error::unsupported("a number as the mask of a structured array"))?;
         let size = bound::addressable(self.element_size()?).max(1);
         let bytes = self.read_bytes()?;
+        let float = nearest(scalar, value);
         let is_masked = |element: &[u8]| {
-            crate::element::number(scalar, element)
-                .map(|number| u8::from(number == value || number.is_nan() && value.is_nan()))
+            let is_equal = match integer(scalar, element) {
+                Some(integer) => whole == Some(integer),
+                None => {
+                    let number = number(scalar, element)?;
+                    number == float || number.is_nan() && float.is_nan()
+                }
+            };
+            Some(u8::from(is_equal))
         };
         let flags: Option<Vec<u8>> = bytes.chunks_exact(size).map(is_masked).collect();
         flags.ok_or_else(|| {
             Error::unsupported("a number as the mask of an array whose elements are not real numbers")
         })
     }
+}
+
+/// Returns the number of a float type that is nearest to `value`. Finite numbers do not become infinite.
+fn nearest(scalar: ScalarType, value: f64) -> f64 {
+    let nearest = match scalar {
+        ScalarType::Float16 => Float16::nearest(value).into(),
+        ScalarType::Float32 => f64::from(value as f32),
+        _ => value,
+    };
+    if nearest.is_infinite() { value } else { nearest }
 }

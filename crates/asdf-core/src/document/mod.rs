@@ -384,12 +384,16 @@ impl Document {
     /// Those of [`to_bytes`](Self::to_bytes); `Io`; `Conflict` if a writer has the file at `path` open, or if it is the file from which
     /// the document was opened and another program has changed it since. The file at `path` is unchanged then.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
+        self.saved(path.as_ref())?.finish(self.options.durability)
+    }
+
+    /// Writes the file beside the path at which it will be.
+    pub(crate) fn saved(&self, path: &Path) -> Result<Replacement> {
         let mut replacement = Replacement::create(path)?;
         self.check_unchanged(path)?;
         self.write_to(&mut replacement)?;
         self.check_unchanged(path)?;
-        replacement.finish(self.options.durability)
+        Ok(replacement)
     }
 
     /// Writes the file to a path at which there must be nothing.

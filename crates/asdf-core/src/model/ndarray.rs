@@ -50,8 +50,11 @@ pub enum Source {
 pub enum Mask {
     /// No elements are missing.
     None,
-    /// Elements that equal a number. A not-a-number masks all not-a-numbers.
+    /// Elements that equal a number. Integers are compared exactly, and floats with the number that is nearest in their type. A
+    /// not-a-number masks all not-a-numbers.
     Value(f64),
+    /// Elements that equal an integer that is not exact as a float.
+    Integer(i128),
     /// Elements for which the array at this node is not zero.
     Array(NodeId),
     /// Elements for which the byte is 1, because the inline data contains `null`.
@@ -240,6 +243,7 @@ impl NdArray {
             Some(_) if tree.asdf_tag(id).is_some_and(|tag| tag.starts_with("core/complex-")) => {
                 Err(Error::unsupported("a mask that is a complex number"))
             }
+            Some(Value::Int(value)) if value as f64 as i128 != value => Ok(Mask::Integer(value)),
             Some(value) => value.as_f64().map(Mask::Value).ok_or_else(fault),
         }
     }

@@ -56,11 +56,24 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the number of dimensions differs; those of reading and compressing.
+    /// `Usage` if the number of dimensions differs; those of reading and compressing. The array is then unchanged.
     pub fn resize(&mut self, shape: &[u64]) -> Result<()> {
         self.check_rank(shape)?;
-        self.clear_padding(shape)?;
-        self.reshape(shape)
+        self.whole_or_not(|array| {
+            array.clear_padding(shape)?;
+            array.reshape(shape)
+        })
+    }
+
+    /// Carries out an edit, or leaves the array as it was if the edit fails in the middle.
+    fn whole_or_not(&mut self, edit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let (schunk, b2nd, grid) = (self.schunk.edited(), self.b2nd.clone(), self.grid.clone());
+        let done = edit(self);
+        if done.is_err() {
+            self.schunk.take_back(schunk);
+            (self.b2nd, self.grid) = (b2nd, grid);
+        }
+        done
     }
 
     fn check_rank(&self, shape: &[u64]) -> Result<()> {
@@ -111,7 +124,7 @@ impl Array {
     ///
     /// # Errors
     /// `Usage` if there is no such axis, or if `bytes` are not whole rows; those of [`resize`](Self::resize) and
-    /// [`write_slab_bytes`](Self::write_slab_bytes).
+    /// [`write_slab_bytes`](Self::write_slab_bytes). The array is then unchanged.
     pub fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
         let mut shape = self.shape().to_vec();
         let Some(length) = shape.get_mut(axis) else {
@@ -130,13 +143,16 @@ impl Array {
         if let Some(length) = shape.get_mut(axis) {
             *length = before.checked_add(rows).ok_or_else(unfit)?;
         }
-        // All new elements are written.
-        self.reshape(&shape)?;
         let mut ranges: Vec<Range> = shape.iter().map(|&n| Range::all(n)).collect();
         if let Some(range) = ranges.get_mut(axis) {
             *range = Range::new(before, rows);
         }
-        self.write_slab_bytes(&Slab::new(&shape, ranges)?, bytes)
+        let slab = Slab::new(&shape, ranges)?;
+        self.whole_or_not(|array| {
+            // All new elements are written.
+            array.reshape(&shape)?;
+            array.write_slab_bytes(&slab, bytes)
+        })
     }
 
     /// Returns whether a selection contains every element of a chunk that is inside the array.

@@ -90,10 +90,11 @@ impl Value {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if an integer needs more than 64 bits, or if a length needs more than 32 bits.
+    /// `Usage` if an integer needs more than 64 bits, if a length needs more than 32 bits, or if more than 64 lists and maps are in
+    /// one another, which could not be read.
     pub fn to_msgpack(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
-        match self.put(&mut out) {
+        match self.put(&mut out, MAX_DEPTH) {
             Some(()) => Ok(out),
             None => Err(Error::usage("value", "does not fit MessagePack")),
         }
@@ -160,7 +161,8 @@ impl Value {
         pairs.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
     }
 
-    fn put(&self, out: &mut Vec<u8>) -> Option<()> {
+    /// Appends the bytes of the value, in which at most `depth` lists and maps may be in one another.
+    fn put(&self, out: &mut Vec<u8>, depth: usize) -> Option<()> {
         match self {
             Self::Nil => put_marker(out, Marker::Null),
             Self::Bool(value) => put_marker(out, if *value { Marker::True } else { Marker::False }),
@@ -185,18 +187,22 @@ impl Value {
                 out.extend(bytes);
             }
             Self::List(values) => {
+                let depth = depth.checked_sub(1)?;
                 match u8::try_from(values.len()) {
                     Ok(len) if len < 16 => put_marker(out, Marker::FixArray(len)),
                     _ => put_len(out, values.len(), [None, Some(Marker::Array16), Some(Marker::Array32)])?,
                 }
-                values.iter().try_for_each(|value| value.put(out))?;
+                values.iter().try_for_each(|value| value.put(out, depth))?;
             }
             Self::Map(pairs) => {
+                let depth = depth.checked_sub(1)?;
                 match u8::try_from(pairs.len()) {
                     Ok(len) if len < 16 => put_marker(out, Marker::FixMap(len)),
                     _ => put_len(out, pairs.len(), [None, Some(Marker::Map16), Some(Marker::Map32)])?,
                 }
-                pairs.iter().try_for_each(|(key, value)| key.put(out).and_then(|()| value.put(out)))?;
+                pairs
+                    .iter()
+                    .try_for_each(|(key, value)| key.put(out, depth).and_then(|()| value.put(out, depth)))?;
             }
             Self::Extension(kind, bytes) => {
                 match bytes.len() {
@@ -500,6 +506,18 @@ mod tests {
         assert_eq!(show(b"\xdd\xff\xff\xff\xff\xc0"), format!("{at} 0x6: marker is truncated"));
         assert_eq!(show(&[0x91; 100]), format!("{at} 0x40: nesting is too deep"));
         assert!(Value::from_msgpack(b"\xc0\xc0").is_err());
+    }
+
+    #[test]
+    fn what_could_not_be_read_for_its_depth_is_not_written() {
+        let list = |value| Value::List(vec![value]);
+        let map = |value| Value::Map(vec![(1.into(), value)]);
+        let deepest = (0..31).fold(list(map(Value::Nil)), |value, _| list(map(value)));
+        let bytes = deepest.to_msgpack().unwrap();
+        assert_eq!(Value::from_msgpack(&bytes).unwrap(), deepest);
+        for deeper in [list(deepest.clone()), map(deepest.clone()), Value::Map(vec![(deepest, Value::Nil)])] {
+            assert!(deeper.to_msgpack().is_err());
+        }
     }
 
     #[test]

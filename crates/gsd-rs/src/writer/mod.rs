@@ -101,12 +101,11 @@ impl Writer {
     /// # Errors
     /// `Io`, also if the file exists; [`Error::Usage`](crate::Error::Usage) if the options do not fit the header.
     pub fn create(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
-        let header = options.header()?;
-        let (bytes, _) = new_file(&header)?;
-        let mut session = Session::create_new(path)?;
-        session.write_fresh(0, &bytes)?;
-        session.renew()?;
-        Self::over(session)
+        let (bytes, _) = new_file(&options.header()?)?;
+        // The file only gets its name when it is complete, so nothing is left if the device is full.
+        let mut new = Replacement::create_new(path)?;
+        new.write_at(0, &bytes)?;
+        Self::over(Session::over(new.finish_open(Durability::Process)?))
     }
 
     /// Creates a file, and replaces an existing one. Readers that have the old file open keep it.

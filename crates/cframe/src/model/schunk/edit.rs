@@ -15,6 +15,13 @@ use crate::model::source::Source;
 use crate::spec::chunk_header::Special;
 use crate::spec::frame_header::{FrameHeader, Varying};
 
+/// The chunks and metalayers of a super-chunk before an edit that may fail.
+pub(crate) struct Edited {
+    entries: Option<Vec<Entry>>,
+    header: FrameHeader,
+    changed: bool,
+}
+
 impl SChunk {
     /// Changes how new chunks are compressed. The type size stays, and so does the size of the blocks of an array, because other
     /// readers find its elements by it.
@@ -285,6 +292,16 @@ impl SChunk {
             order.iter().map(|old_index| old_index.and_then(old).unwrap_or_else(|| zeros.clone())).collect();
         *entries = new;
         Ok(())
+    }
+
+    /// Returns the present chunks and metalayers, to which [`take_back`](Self::take_back) returns.
+    pub(crate) fn edited(&self) -> Edited {
+        Edited { entries: self.entries.clone(), header: self.header.clone(), changed: self.changed }
+    }
+
+    /// Undoes what was done to chunks and metalayers since then. There must not have been a commit in between.
+    pub(crate) fn take_back(&mut self, edited: Edited) {
+        Edited { entries: self.entries, header: self.header, changed: self.changed } = edited;
     }
 
     /// Checks a chunk that will be part of this. It is refused if it cannot be read.
