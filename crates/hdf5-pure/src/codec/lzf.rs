@@ -108,17 +108,16 @@ fn equal(input: &[u8], from: usize, at: usize) -> usize {
     lz::common(input, from, at, input.len().min(at + MAX_LENGTH))
 }
 
-/// Appends the literals from one position to another. Whether there are any at all is hard to predict, so that no branch depends on it.
+/// Appends the literals from one position to another.
 #[inline(always)]
 fn run(out: &mut Output, input: &[u8], mut from: usize, to: usize) -> Option<()> {
-    while to - from > MAX_LITERALS {
-        out.few([low_byte(MAX_LITERALS as u64 - 1), 0, 0, 0], 1)?;
-        out.literals(input, from, MAX_LITERALS)?;
-        from += MAX_LITERALS;
+    while from < to {
+        let len = MAX_LITERALS.min(to - from);
+        out.few([low_byte(len as u64 - 1), 0, 0, 0], 1)?;
+        out.literals(input, from, len)?;
+        from += len;
     }
-    let len = to - from;
-    out.few([low_byte((len as u64).wrapping_sub(1)), 0, 0, 0], usize::from(len > 0))?;
-    out.literals(input, from, len)
+    Some(())
 }
 
 /// Appends a copy.
