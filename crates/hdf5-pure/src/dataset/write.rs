@@ -13,7 +13,7 @@ use crate::object::id::ObjectId;
 use crate::space::output::Output;
 use crate::spec::Address;
 use crate::spec::global_heap::GlobalId;
-use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::dataspace::{Dataspace, check_lengths};
 use crate::spec::message::datatype::Datatype;
 use crate::spec::message::external_files::ExternalFiles;
 use crate::spec::message::fill_value::{Fill, FillValue};
@@ -127,6 +127,7 @@ impl Dataset {
             ));
         }
         sciformats_core::slab::elements(shape).ok_or_else(too_large)?;
+        check_lengths(shape, output.sizes)?;
         self.attempt(|dataset| {
             dataset.reshape(output, registry, shape)?;
             if let Dataspace::Simple { dimensions, .. } = &mut dataset.dataspace {
@@ -224,7 +225,8 @@ impl Dataset {
         match &mut self.data {
             Data::Contiguous(place) if place.is_none() && total > 0 => {
                 *place = Some(output.allocate_zeroed(total)?);
-                Ok(())
+                // What leads to the space has to be written, even if nothing else changes.
+                self.attempt(|_| Ok(()))
             }
             // Compact elements are a part of the header.
             Data::Contiguous(_) | Data::Compact(_) => Ok(()),
@@ -308,6 +310,7 @@ impl Dataset {
         if maximum.first().copied().flatten().is_some_and(|max| end > max) {
             return Err(wrong("would exceed the maximum shape of the dataset"));
         }
+        check_lengths(&[end], output.sizes)?;
         let begin = sub(*first, gathered(&self.tail, row)?)?;
         let before = std::mem::replace(first, end);
         let fills = end.checked_div(chunk) > begin.checked_div(chunk);

@@ -15,9 +15,9 @@ use nom::bytes::complete::take;
 use nom::combinator::cond;
 use nom::multi::count;
 use nom::number::complete::u8 as byte;
-use sciformats_core::Result;
 use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+use sciformats_core::{Error, Result};
 
 use super::super::selection::MAX_RANK;
 use super::super::{Sizes, length, put_length, put_limit};
@@ -123,11 +123,7 @@ fn simple(i: &[u8], sizes: Sizes, rank: usize, flags: u8) -> Parsed<'_, Dataspac
     let (i, dimensions) = field("dimension size", count(length(sizes), rank)).parse(i)?;
     let (i, maximum) =
         cond(flags & 1 != 0, field("dimension maximum size", count(length(sizes), rank))).parse(i)?;
-    let unlimited = match sizes.lengths {
-        2 => u64::from(u16::MAX),
-        4 => u64::from(u32::MAX),
-        _ => u64::MAX,
-    };
+    let unlimited = most(sizes);
     let maximum: Vec<Option<u64>> = match maximum {
         Some(maximum) => maximum.into_iter().map(|max| (max != unlimited).then_some(max)).collect(),
         None => dimensions.iter().copied().map(Some).collect(),
@@ -143,7 +139,45 @@ fn simple(i: &[u8], sizes: Sizes, rank: usize, flags: u8) -> Parsed<'_, Dataspac
     Ok((i, Dataspace::Simple { dimensions, maximum }))
 }
 
+/// Returns the largest number that a length of the file can be. As a maximum it says that there is no limit.
+pub(crate) fn most(sizes: Sizes) -> u64 {
+    match sizes.lengths {
+        2 => u64::from(u16::MAX),
+        4 => u64::from(u32::MAX),
+        _ => u64::MAX,
+    }
+}
+
+/// Fails if the lengths of the file cannot express these dimensions.
+///
+/// # Errors
+/// [`Error::Usage`] with the dimension.
+pub(crate) fn check_lengths(dimensions: &[u64], sizes: Sizes) -> Result<()> {
+    let long = dimensions.iter().find(|&&size| size > most(sizes));
+    long.map_or(Ok(()), |size| Err(too_long("shape", *size, sizes)))
+}
+
+fn too_long(what: &'static str, size: u64, sizes: Sizes) -> Error {
+    let problem = format!(
+        "has a dimension of {size}, but the file stores lengths in {} bytes, and the largest number stands for a dimension without a limit",
+        sizes.lengths
+    );
+    Error::usage(what, problem)
+}
+
 impl Dataspace {
+    /// Fails if the lengths of the file cannot express the dimensions and their maxima.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] with the dimension.
+    pub(crate) fn check(&self, sizes: Sizes) -> Result<()> {
+        let Self::Simple { dimensions, maximum } = self else { return Ok(()) };
+        check_lengths(dimensions, sizes)?;
+        let grows = dimensions.iter().zip(maximum).any(|(&size, &max)| max != Some(size));
+        let long = maximum.iter().flatten().find(|&&max| grows && max >= most(sizes));
+        long.map_or(Ok(()), |max| Err(too_long("maximum shape", *max, sizes)))
+    }
+
     /// Appends a message of `version` 1 or 2. A null dataspace always has version 2.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) -> Result<()> {
         let (kind, dimensions, maximum) = match self {
