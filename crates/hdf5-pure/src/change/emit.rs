@@ -273,7 +273,7 @@ impl Tree {
         };
         let mut messages = vec![
             Message::new(MessageType::Dataspace, 0, |out| {
-                dataset.dataspace.encode(out, sizes, version(1, 2))
+                dataset.encode_dataspace(out, sizes, version(1, 2))
             })?,
             datatype,
         ];

@@ -11,7 +11,6 @@ use crate::filter::Registry;
 use crate::object::bound::Bound;
 use crate::object::id::ObjectId;
 use crate::space::output::Output;
-use crate::spec::Address;
 use crate::spec::global_heap::GlobalId;
 use crate::spec::message::dataspace::{Dataspace, check_lengths};
 use crate::spec::message::datatype::Datatype;
@@ -19,6 +18,7 @@ use crate::spec::message::external_files::ExternalFiles;
 use crate::spec::message::fill_value::{Fill, FillValue};
 use crate::spec::message::filter_pipeline::Pipeline;
 use crate::spec::message::layout::{IndexKind, Layout};
+use crate::spec::{Address, Sizes};
 
 /// A dataset that is being written.
 pub(crate) struct Dataset {
@@ -67,6 +67,14 @@ impl Dataset {
 
     pub(crate) fn shape(&self) -> &[u64] {
         self.dataspace.shape()
+    }
+
+    /// Appends the dataspace message, with the maximum shape if the elements are stored so that the shape can change.
+    pub(crate) fn encode_dataspace(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) -> Result<()> {
+        match &self.data {
+            Data::Compact(_) | Data::Contiguous(_) => self.dataspace.encode(out, sizes, version),
+            _ => self.dataspace.encode_with_maximum(out, sizes, version),
+        }
     }
 
     /// Returns the maximum size of each dimension.

@@ -173,13 +173,22 @@ impl Dataspace {
     pub(crate) fn check(&self, sizes: Sizes) -> Result<()> {
         let Self::Simple { dimensions, maximum } = self else { return Ok(()) };
         check_lengths(dimensions, sizes)?;
-        let grows = dimensions.iter().zip(maximum).any(|(&size, &max)| max != Some(size));
-        let long = maximum.iter().flatten().find(|&&max| grows && max >= most(sizes));
+        let long = maximum.iter().flatten().find(|&&max| max >= most(sizes));
         long.map_or(Ok(()), |max| Err(too_long("maximum shape", *max, sizes)))
     }
 
-    /// Appends a message of `version` 1 or 2. A null dataspace always has version 2.
+    /// Appends a message of `version` 1 or 2, without maximum sizes if they are the sizes. A null dataspace always has version 2.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) -> Result<()> {
+        self.put(out, sizes, version, false)
+    }
+
+    /// Works like [`encode`](Self::encode), but always appends the maximum sizes. The C library takes a dataset without them for one
+    /// that may have any shape: when it shrinks the dataset, its maximum shape shrinks too, from which the chunks are numbered.
+    pub(crate) fn encode_with_maximum(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) -> Result<()> {
+        self.put(out, sizes, version, true)
+    }
+
+    fn put(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8, always: bool) -> Result<()> {
         let (kind, dimensions, maximum) = match self {
             Self::Null => (2, &[][..], &[][..]),
             Self::Scalar => (0, &[][..], &[][..]),
@@ -188,13 +197,14 @@ impl Dataspace {
             Self::Simple { dimensions, maximum } => (1, &dimensions[..], &maximum[..]),
         };
         let grows = dimensions.iter().zip(maximum).any(|(&size, &max)| max != Some(size));
+        let limited = grows || always && !dimensions.is_empty();
         let rank = fit::<u8, _>(dimensions.len(), "dimensionality")?;
         match (version, kind) {
-            (1, 0 | 1) => out.extend([1, rank, u8::from(grows), 0, 0, 0, 0, 0]),
-            _ => out.extend([2, rank, u8::from(grows), kind]),
+            (1, 0 | 1) => out.extend([1, rank, u8::from(limited), 0, 0, 0, 0, 0]),
+            _ => out.extend([2, rank, u8::from(limited), kind]),
         }
         dimensions.iter().try_for_each(|&size| put_length(out, size, sizes))?;
-        if grows {
+        if limited {
             maximum.iter().try_for_each(|&max| put_limit(out, max, sizes))?;
         }
         Ok(())
