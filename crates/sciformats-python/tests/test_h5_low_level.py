@@ -612,3 +612,33 @@ def test_files_are_created(tmp_path: pathlib.Path) -> None:
             lib.h5f.create(path, lib.h5f.ACC_EXCL)
         with h5py.File(path) as file:
             assert list(file) == ["g"]
+
+
+def test_percent_signs_in_the_names_of_sources(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "a%b.h5", "w") as file:
+        file["50%"] = np.arange(3)
+    for lib in (h5, h5py):
+        layout = lib.VirtualLayout((3,), "i8")
+        layout[:] = lib.VirtualSource(str(tmp_path / "a%%b.h5"), "50%%", (3,), "i8")
+        path = tmp_path / f"{lib.__name__}.h5"
+        with lib.File(path, "w", libver="latest") as file:
+            file.create_virtual_dataset("v", layout, fillvalue=-1)
+        for other in (h5, h5py):
+            with other.File(path) as file:
+                np.testing.assert_array_equal(file["v"][...], np.arange(3))
+
+
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+def test_h5py_changes_the_shape_of_datasets_that_cannot_grow(tmp_path: pathlib.Path, libver: str) -> None:
+    values = np.arange(72).reshape(8, 9)
+    path = tmp_path / "a.h5"
+    with h5.File(path, "w", libver=libver) as file:
+        file.create_dataset("d", data=values, chunks=(2, 3))
+    with h5py.File(path, "r+", libver=libver) as file:
+        file["d"].resize((5, 4))
+    for lib in (h5, h5py):
+        with lib.File(path) as file:
+            np.testing.assert_array_equal(file["d"][...], values[:5, :4])
+            assert file["d"].maxshape == (8, 9)
+    with h5py.File(path, "r+") as file, pytest.raises(RuntimeError):
+        file["d"].resize((9, 9))
