@@ -6,7 +6,7 @@ use hdf5_pure::options::{Bound, FileSpace};
 use hdf5_pure::references::{RegionReference, StandardReference};
 use hdf5_pure::structure::{Dataspace, MessageType, Part, Reference, Regular, Selection, Target};
 use hdf5_pure::values::Committed;
-use hdf5_pure::{ChunkIndex, CreateOptions, Datatype, Error, File, ObjectId, Range, Slab, Writer};
+use hdf5_pure::{ChunkIndex, CreateOptions, Datatype, Editor, Error, File, ObjectId, Range, Slab, Writer};
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
@@ -479,6 +479,35 @@ fn what_does_not_fit_into_a_header_is_refused_at_once() -> Result {
         let file = read(file)?;
         assert_eq!(file.root()?.links()?.len(), 1);
         assert_eq!(file.dataset("f")?.read::<u8>()?, [2]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_maximum_shape_is_stored_even_if_it_is_the_shape() -> Result {
+    // Otherwise the C library shrinks it together with the shape, and finds chunks by other numbers from then on.
+    const N: u64 = 1_234_567;
+    let stored =
+        |bytes: &[u8]| bytes.windows(16).filter(|part| **part == [N.to_le_bytes(); 2].concat()).count();
+    for bound in [Bound::Earliest, Bound::LATEST] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("weather.h5");
+        let mut file = Writer::create_with(&path, &CreateOptions::default().with_bound(bound))?;
+        file.dataset("whole").shape([N]).chunks([1000]).create::<u8>()?;
+        file.dataset("grows").shape([9]).max_shape([Some(N)]).chunks([1000]).create::<u8>()?;
+        file.dataset("flat").shape([N]).create::<u8>()?;
+        file.finish()?;
+        assert_eq!(stored(&std::fs::read(&path).unwrap()), 1);
+        let mut file = Editor::open(&path)?;
+        file.open_dataset("grows")?.resize(&[N])?;
+        file.commit()?;
+        assert_eq!(stored(&std::fs::read(&path).unwrap()), 2);
+        file.open_dataset("grows")?.resize(&[N - 1])?;
+        file.commit()?;
+        file.open_dataset("grows")?.resize(&[N])?;
+        file.commit()?;
+        assert_eq!(stored(&std::fs::read(&path).unwrap()), 2);
+        assert_eq!(File::open(&path)?.dataset("grows")?.shape(), [N]);
     }
     Ok(())
 }

@@ -447,3 +447,19 @@ fn damaged_files_are_edited_or_refused() {
     println!("{edited} damaged files were edited, {refused} refused");
     assert!(edited > 100 && refused > 100);
 }
+
+#[test]
+fn reserved_space_is_kept_by_a_commit() {
+    let recorded = Recorded::new(file(Bound::LATEST, |new| new.shape([1000]), None));
+    let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
+    let lost = editor.unaccounted().unwrap();
+    editor.open_dataset("g/d").unwrap().reserve().unwrap();
+    editor.commit().unwrap();
+    assert_eq!(editor.unaccounted().unwrap(), lost, "bytes that nothing leads to");
+    drop(editor);
+    let file = File::from_bytes(recorded.bytes()).unwrap();
+    let dataset = file.dataset("g/d").unwrap();
+    let layout = dataset.layout().unwrap();
+    assert!(matches!(layout, hdf5_pure::structure::Layout::Contiguous { address: Some(_) }), "{layout:?}");
+    assert_eq!(dataset.read::<i32>().unwrap(), [0; 1000]);
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hdf5_pure::filters::Filters;
 use hdf5_pure::options::Bound;
-use hdf5_pure::{CreateOptions, Datatype, Editor, Error, File, Result, Writer};
+use hdf5_pure::{ChunkIndex, CreateOptions, DatasetBuilder, Datatype, Editor, Error, File, Result, Writer};
 
 /// Fails unless the result is a usage error whose text contains `problem`.
 #[track_caller]
@@ -115,16 +115,55 @@ fn more_attributes_than_their_order_counts() {
         file.root().attribute(&number.to_string(), 0u8).unwrap();
     }
     file.finish().unwrap();
-    let before = std::fs::read(&path).unwrap();
     assert_eq!(File::open(&path).unwrap().root().unwrap().attributes().unwrap().len(), 65_535);
     unchanged(&path, |file| file.root().attribute("one more", 0u8).map(drop), "attributes");
-
+    // What came before is not lost.
     let mut file = Writer::overwrite_with(&path, &options).unwrap();
-    for number in 0..65_536u32 {
-        file.root().attribute(&number.to_string(), 0u8).unwrap();
+    for number in 0..65_535u32 {
+        file.root().attribute(&number.to_string(), 1u8).unwrap();
     }
-    refused(file.finish(), "more attributes than creation order numbers");
-    assert!(std::fs::read(&path).unwrap() == before);
+    refused(file.root().attribute("one more", 1u8), "more attributes than creation order numbers");
+    file.root().attribute("0", 2u8).unwrap();
+    file.finish().unwrap();
+    let mut file = Editor::open(&path).unwrap();
+    refused(file.root().attribute("one more", 1u8), "more attributes than creation order numbers");
+    file.root().attribute("1", 3u8).unwrap();
+    file.commit().unwrap();
+    let file = File::open(&path).unwrap();
+    assert_eq!(file.root().unwrap().attributes().unwrap().len(), 65_535);
+    let of = |name| file.root().unwrap().attribute(name).unwrap().read::<u8>().unwrap();
+    assert_eq!((of("0"), of("1"), of("2")), (vec![2], vec![3], vec![1]));
+}
+
+#[test]
+fn more_attributes_than_an_old_header_counts() {
+    let options = CreateOptions::default().with_bound(Bound::Earliest);
+    let (_folder, path) = folder();
+    let mut file = Writer::create_with(&path, &options).unwrap();
+    let most = (0..70_000u32).find(|n| file.root().attribute(&n.to_string(), 0u8).is_err()).unwrap();
+    assert!(most >= 64_000);
+    refused(file.root().attribute("one more", 1u8), "its header of version 1 holds");
+    // A header of version 2 has room for all.
+    let days = file.group("days").unwrap().id();
+    let mut properties =
+        File::from_bytes(Writer::in_memory(&CreateOptions::default()).unwrap().into_bytes().unwrap())
+            .and_then(|file| file.creation_properties(file.root()?.address()))
+            .unwrap();
+    file.creation_properties(days, &properties).unwrap();
+    for number in 0..70_000u32 {
+        file.attribute(days, &number.to_string(), 1u8).unwrap();
+    }
+    properties.header_version = 1;
+    refused(file.creation_properties(days, &properties), "its header of version 1 holds");
+    file.finish().unwrap();
+    let count =
+        |path: &str, file: &Path| File::open(file).unwrap().group(path).unwrap().attributes().unwrap().len();
+    assert_eq!((count("/", &path), count("days", &path)), (most as usize, 70_000));
+    let mut file = Editor::open(&path).unwrap();
+    refused(file.root().attribute("one more", 1u8), "its header of version 1 holds");
+    file.root().attribute("0", 3u8).unwrap();
+    file.commit().unwrap();
+    assert_eq!(count("/", &path), most as usize);
 }
 
 #[test]
@@ -184,4 +223,56 @@ fn chunks_of_4_gib_that_a_filter_does_not_count() {
     // With an older bound such chunks are refused as well.
     let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
     refused(file.dataset("large").shape([1 << 30]).chunks([1 << 29]).create::<f64>(), "4 GiB");
+}
+
+#[test]
+fn options_that_would_have_no_effect() {
+    let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+    let indexed = |file: &mut Writer, of: fn(DatasetBuilder<'_>) -> DatasetBuilder<'_>| {
+        of(file.dataset("x").index(ChunkIndex::Implicit)).write(&[1u8, 2]).map(drop)
+    };
+    refused(indexed(&mut file, |new| new.contiguous()), "Implicit was asked for");
+    refused(indexed(&mut file, |new| new.compact()), "not stored in chunks");
+    refused(indexed(&mut file, |new| new.external([("x.raw", 0, None::<u64>)])), "not stored in chunks");
+    refused(indexed(&mut file, |new| new.virtual_layout()), "not stored in chunks");
+    refused(file.dataset("x").index(ChunkIndex::Single).write_scalar(1u8), "not stored in chunks");
+
+    let byte = Datatype::unsigned(1);
+    let grows = file.dataset("x").datatype(byte.clone()).max_shape([None]);
+    refused(grows.create_encoded(), "maximum shape was given for a dataset without dimensions");
+    refused(file.dataset("x").datatype(byte.clone()).unlimited().create_encoded(), "maximum shape");
+    refused(file.dataset("x").datatype(byte.clone()).unlimited().write_null(), "maximum shape");
+    refused(file.dataset("x").datatype(byte.clone()).shape([2]).write_null(), "null dataspace");
+    file.dataset("x").datatype(byte).max_shape(Vec::new()).create_encoded().unwrap();
+
+    // The file stores this number for a dimension without a limit.
+    refused(file.dataset("y").shape([1]).max_shape([Some(u64::MAX)]).create::<u8>(), "without a limit");
+    file.into_bytes().unwrap();
+}
+
+#[test]
+fn shapes_that_the_lengths_of_the_file_cannot_express() {
+    for name in ["narrow-earliest.h5", "narrow-latest.h5"] {
+        let (_folder, path) = folder();
+        std::fs::copy(format!("{}/../../fixtures/hdf5/{name}", env!("CARGO_MANIFEST_DIR")), &path).unwrap();
+        let mut file = Editor::open(&path).unwrap();
+        file.dataset("rows").shape([0]).unlimited().chunks([4]).write(&[0u8; 0]).unwrap();
+        let wide = |file: &mut Editor, most: Option<u64>| {
+            let new = file.dataset("wide").shape([1 << 33]).max_shape([most]).chunks([1 << 20]);
+            new.create::<u8>().map(drop)
+        };
+        refused(wide(&mut file, None), "lengths in 4 bytes");
+        refused(wide(&mut file, Some(1 << 34)), "lengths in 4 bytes");
+        let large = file.dataset("large").shape([1 << 31]);
+        refused(large.create::<u64>(), "lengths in 4 bytes");
+        let far = file.dataset("far").shape([1]).max_shape([Some(u32::MAX.into())]);
+        refused(far.create::<u8>(), "lengths in 4 bytes");
+        let mut rows = file.open_dataset("rows").unwrap();
+        refused(rows.resize(&[1 << 32]), "lengths in 4 bytes");
+        rows.append(&[7u8]).unwrap();
+        file.commit().unwrap();
+        let file = File::open(&path).unwrap();
+        assert_eq!(file.dataset("rows").unwrap().read::<u8>().unwrap(), [7]);
+        assert!(file.dataset("wide").is_err() && file.dataset("far").is_err());
+    }
 }

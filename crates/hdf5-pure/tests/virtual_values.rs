@@ -62,6 +62,41 @@ fn numbered_sources_end_at_the_first_that_is_missing() -> Result {
 }
 
 #[test]
+fn percent_signs_in_the_names_of_sources() -> Result {
+    let mut file = Writer::in_memory(&CreateOptions::default())?;
+    for (name, value) in [("a%b", 1), ("a%%b", 2), ("50%", 3), ("100%%", 4)] {
+        file.dataset(name).write(&[value; 2])?;
+    }
+    let whole = Slab::all(&[2])?;
+    // A caller names the source itself.
+    file.dataset("numbered").shape([2]).map(".", "a%b", &whole, &whole).create::<i32>()?;
+    file.dataset("twice").shape([2]).map(".", "a%%b", &whole, &whole).create::<i32>()?;
+    file.dataset("last").shape([2]).map(".", "50%", &whole, &whole).create::<i32>()?;
+    // A mapping has its name in the form of the format, as the C library reads it.
+    let all = || vec![side(0, 2, Some(1), Some(2))];
+    let as_stored = |name| mapping(name, Selection::All, all());
+    file.dataset("stored").shape([2]).map_selection(as_stored("a%%b")).create::<i32>()?;
+    file.dataset("ends").shape([2]).map_selection(as_stored("100%%%%")).create::<i32>()?;
+    let rows = side(0, 1, Some(1), None);
+    let grows = Mapping {
+        target: Selection::Regular(vec![rows]),
+        ..mapping("a%%b", Selection::Regular(vec![rows]), vec![])
+    };
+    file.dataset("grows").shape([0]).max_shape([None]).map_selection(grows).create::<i32>()?;
+    // Without a number in its name there is only one source, however long the dataset may become.
+    let block = side(0, 2, None, Some(2));
+    let endless = mapping("a%%b", Selection::Regular(all()), vec![block]);
+    file.dataset("endless").shape([0]).max_shape([None]).map_selection(endless).create::<i32>()?;
+    let file = File::from_bytes(file.into_bytes()?)?;
+    assert_eq!(file.dataset("numbered")?.mappings()?[0].dataset.to_text(), "a%%b");
+    let read = |name: &str| file.dataset(name)?.read::<i32>();
+    assert_eq!((read("numbered")?, read("twice")?, read("last")?), (vec![1; 2], vec![2; 2], vec![3; 2]));
+    assert_eq!((read("stored")?, read("ends")?), (vec![1; 2], vec![4; 2]));
+    assert_eq!((read("grows")?, read("endless")?), (vec![1; 2], vec![1; 2]));
+    Ok(())
+}
+
+#[test]
 fn elements_of_a_smaller_source_keep_their_places() -> Result {
     let whole =
         |rows, columns| vec![side(0, rows, Some(1), Some(rows)), side(0, columns, Some(1), Some(columns))];

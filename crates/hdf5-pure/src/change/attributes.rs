@@ -1,15 +1,78 @@
 //! Attributes of objects in a file that is being edited.
 
-use sciformats_core::arith::increase;
+use sciformats_core::arith::{fit, increase};
 use sciformats_core::fault::locate;
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use crate::change::tree::{StoredAttributes, Tree};
 use crate::object::attributes::{self, Attribute, AttributeList, Removed};
+use crate::object::creation::CreationProperties;
+use crate::object::header::Object;
 use crate::object::id::ObjectId;
 use crate::spec::message::attribute::RawAttribute;
+use crate::spec::object_header::{Version, v2};
+
+/// The most attributes of an object whose header is of version 1. It counts its messages in two bytes, and has others beside them.
+const MOST_OLD: usize = 64_900;
+
+/// Fails if a header cannot count so many attributes, of which `next` have had a number.
+fn check_count(form: (bool, bool), fit: bool, count: usize, next: u32) -> Result<()> {
+    match form {
+        (_, true) => attributes::number(next).map(drop),
+        (true, false) if fit && count > MOST_OLD => {
+            let problem =
+                format!("would have {count} attributes, but its header of version 1 holds {MOST_OLD}");
+            Err(Error::usage("object", problem))
+        }
+        _ => Ok(()),
+    }
+}
 
 impl Tree {
+    /// Fails if the header of an object cannot count this attribute too. `next` is the number that it gets if the object is in the file.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] then, and any error of reading the header.
+    pub(crate) fn check_one_more(
+        &self,
+        id: ObjectId,
+        attribute: &Attribute,
+        next: Option<u32>,
+    ) -> Result<()> {
+        let object = self.object(id)?;
+        let count = bound::sum(object.attributes.len(), 1);
+        let next = bound::sum(next.unwrap_or(fit(object.attributes.len(), "number of attributes")?), 1);
+        if count.max(bound::addressable(next.into())) <= MOST_OLD {
+            return Ok(());
+        }
+        let form = match &object.origin {
+            None => object.properties.form(),
+            Some(origin) => match Object::read(self.session()?.context(), origin.address)?.prefix.version {
+                Version::V1 { .. } => (true, false),
+                Version::V2 { flags, .. } => (false, flags & v2::TRACKED != 0),
+            },
+        };
+        let fits = attribute.message.len() <= attributes::MAX_MESSAGE && attributes::fit(&object.attributes);
+        check_count(form, fits, count, next)
+    }
+
+    /// Sets the properties of a new object.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is not new, if the properties contradict each other, or if a header with them could not count the
+    /// attributes that the object has.
+    pub(crate) fn set_properties(&mut self, id: ObjectId, properties: &CreationProperties) -> Result<()> {
+        properties.check()?;
+        let object = self.object_mut(id)?;
+        if object.origin.is_some() {
+            return Err(Error::usage("object", "is in the file already, so that its properties are fixed"));
+        }
+        let (all, count) = (&object.attributes, object.attributes.len());
+        check_count(properties.form(), attributes::fit(all), count, fit(count, "number of attributes")?)?;
+        object.properties = properties.clone();
+        Ok(())
+    }
+
     /// Reads what is needed to change the attributes of an object of the file. Returns the creation order number of the
     /// next attribute.
     pub(crate) fn load_attributes(&mut self, id: ObjectId) -> Result<Option<u32>> {

@@ -22,6 +22,7 @@ use crate::object::id::{ObjectId, Resolve};
 use crate::space::output::Target;
 use crate::spec::Address;
 use crate::spec::btree_v1::BtreeK;
+use crate::spec::message::dataspace;
 use crate::spec::message::datatype::Datatype;
 use crate::spec::message::dense::AttributeInfo;
 use crate::spec::message::fill_value::FillValue;
@@ -272,7 +273,7 @@ impl Tree {
         };
         let mut messages = vec![
             Message::new(MessageType::Dataspace, 0, |out| {
-                dataset.dataspace.encode(out, sizes, version(1, 2))
+                dataset.encode_dataspace(out, sizes, version(1, 2))
             })?,
             datatype,
         ];
@@ -299,8 +300,17 @@ impl Tree {
         Ok(messages)
     }
 
-    /// Checks that the messages of a new dataset fit into its header. Its datatype has been [checked](Self::checked) already.
+    /// Checks that the messages of a new dataset fit into its header, and that the lengths of the file can express its shape and
+    /// its size. Its datatype has been [checked](Self::checked) already.
     pub(crate) fn check_messages(&self, dataset: &Dataset) -> Result<()> {
+        let sizes = self.output.sizes;
+        dataset.dataspace.check(sizes)?;
+        let bytes = dataset.bytes()?;
+        if matches!(dataset.data, Data::Contiguous(_) | Data::External(_)) && bytes > dataspace::most(sizes) {
+            let width = sizes.lengths;
+            let problem = format!("needs {bytes} bytes, but the file stores lengths in {width} bytes");
+            return Err(Error::usage("shape", problem));
+        }
         let messages = self.fixed_messages(dataset)?;
         messages.iter().try_for_each(|message| fits(message.kind, message.body.len()))
     }

@@ -483,6 +483,7 @@ impl Tree {
                     self.attributes_changed(id, 0)
                 }
                 None => {
+                    self.check_one_more(id, &attribute, number)?;
                     let attribute = Attribute { creation_order: number, ..attribute };
                     self.object_mut(id)?.attributes.push(attribute);
                     self.attributes_changed(id, 1)

@@ -11,14 +11,14 @@ use crate::filter::Registry;
 use crate::object::bound::Bound;
 use crate::object::id::ObjectId;
 use crate::space::output::Output;
-use crate::spec::Address;
 use crate::spec::global_heap::GlobalId;
-use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::dataspace::{Dataspace, check_lengths};
 use crate::spec::message::datatype::Datatype;
 use crate::spec::message::external_files::ExternalFiles;
 use crate::spec::message::fill_value::{Fill, FillValue};
 use crate::spec::message::filter_pipeline::Pipeline;
 use crate::spec::message::layout::{IndexKind, Layout};
+use crate::spec::{Address, Sizes};
 
 /// A dataset that is being written.
 pub(crate) struct Dataset {
@@ -67,6 +67,14 @@ impl Dataset {
 
     pub(crate) fn shape(&self) -> &[u64] {
         self.dataspace.shape()
+    }
+
+    /// Appends the dataspace message, with the maximum shape if the elements are stored so that the shape can change.
+    pub(crate) fn encode_dataspace(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) -> Result<()> {
+        match &self.data {
+            Data::Compact(_) | Data::Contiguous(_) => self.dataspace.encode(out, sizes, version),
+            _ => self.dataspace.encode_with_maximum(out, sizes, version),
+        }
     }
 
     /// Returns the maximum size of each dimension.
@@ -127,6 +135,7 @@ impl Dataset {
             ));
         }
         sciformats_core::slab::elements(shape).ok_or_else(too_large)?;
+        check_lengths(shape, output.sizes)?;
         self.attempt(|dataset| {
             dataset.reshape(output, registry, shape)?;
             if let Dataspace::Simple { dimensions, .. } = &mut dataset.dataspace {
@@ -224,7 +233,8 @@ impl Dataset {
         match &mut self.data {
             Data::Contiguous(place) if place.is_none() && total > 0 => {
                 *place = Some(output.allocate_zeroed(total)?);
-                Ok(())
+                // What leads to the space has to be written, even if nothing else changes.
+                self.attempt(|_| Ok(()))
             }
             // Compact elements are a part of the header.
             Data::Contiguous(_) | Data::Compact(_) => Ok(()),
@@ -308,6 +318,7 @@ impl Dataset {
         if maximum.first().copied().flatten().is_some_and(|max| end > max) {
             return Err(wrong("would exceed the maximum shape of the dataset"));
         }
+        check_lengths(&[end], output.sizes)?;
         let begin = sub(*first, gathered(&self.tail, row)?)?;
         let before = std::mem::replace(first, end);
         let fills = end.checked_div(chunk) > begin.checked_div(chunk);

@@ -148,6 +148,11 @@ impl CreationProperties {
         })
     }
 
+    /// Returns whether the header has version 1, and whether it numbers its attributes.
+    pub(crate) fn form(&self) -> (bool, bool) {
+        (self.header_version == 1, self.attribute_order.is_tracked())
+    }
+
     /// Returns the largest number of attributes in the header.
     pub(crate) fn most_attributes(&self) -> usize {
         self.attribute_phase_change.map_or(8, |(most, _)| most.into())

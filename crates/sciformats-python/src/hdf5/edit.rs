@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hdf5_pure::filters::{Filters, SzipCoding};
 use hdf5_pure::options::{Bound as Release, FileSpace, Flush, Locking};
+use hdf5_pure::structure::FilterDescription;
 use hdf5_pure::{
     Address, CreateOptions, EditOptions, Editor, Error, Node as Found, ObjectId, Range, Result, Slab, Writer,
 };
@@ -31,6 +32,10 @@ type Ranges = Vec<(u64, u64, u64)>;
 /// virtual dataset.
 type Mapped = (Text, Text, Vec<u64>, Ranges, Ranges);
 
+/// A filter: its number, its parameters, and whether a chunk that cannot pass through it is stored without it; `None` means as is
+/// usual for the filter.
+type Asked = (u16, Vec<i64>, Option<bool>);
+
 /// The value of an attribute: its type, its shape (`None` means a null dataspace), its elements, and the path
 /// of its type if that is an object of the file.
 type Described<'py> = (Bound<'py, PyAny>, Option<Vec<u64>>, Bound<'py, PyAny>, Option<Text>);
@@ -46,7 +51,7 @@ struct Settings<'py> {
     maximum: Option<Vec<Option<u64>>>,
     layout: String,
     chunks: Option<Vec<u64>>,
-    filters: Vec<(u16, Vec<i64>)>,
+    filters: Vec<Asked>,
     fill: Option<Bound<'py, PyAny>>,
     undefined: bool,
     /// When fill values are written, in the numbers of the standard.
@@ -277,7 +282,12 @@ impl Edit {
                     let mut new = new.virtual_layout();
                     for (file, dataset, of, source, target) in mappings {
                         let target = slab(shape.as_deref().unwrap_or_default(), target)?;
-                        new = new.map(&file, &dataset, &slab(&of, source)?, &target);
+                        new = new.map(
+                            &source_name(&file),
+                            &source_name(&dataset),
+                            &slab(&of, source)?,
+                            &target,
+                        );
                     }
                     new
                 }
@@ -521,10 +531,23 @@ fn slab(shape: &[u64], ranges: Ranges) -> Result<Slab> {
     Slab::new(shape, ranges)
 }
 
+/// Returns the name of a source, in which callers double a percent sign as the format does.
+fn source_name(given: &Text) -> Text {
+    let mut bytes = given.as_bytes().iter().peekable();
+    let mut name = Vec::new();
+    while let Some(&byte) = bytes.next() {
+        name.push(byte);
+        if byte == b'%' {
+            bytes.next_if_eq(&&b'%');
+        }
+    }
+    Text::from(&name[..])
+}
+
 /// Returns the filters for their numbers and parameters, in the order of writing.
-fn filters(of: &[(u16, Vec<i64>)], datatype: &hdf5_pure::Datatype) -> PyResult<Filters> {
+fn filters(of: &[Asked], datatype: &hdf5_pure::Datatype) -> PyResult<Filters> {
     let mut filters = Filters::new();
-    for (id, values) in of {
+    for (id, values, optional) in of {
         let value = |index: usize| values.get(index).copied().unwrap_or_default();
         let unsigned = |value: i64| {
             u32::try_from(value)
@@ -554,6 +577,10 @@ fn filters(of: &[(u16, Vec<i64>)], datatype: &hdf5_pure::Datatype) -> PyResult<F
             }
             _ => filters.custom(*id, values.iter().map(|&value| unsigned(value)).collect::<PyResult<_>>()?),
         };
+        if let Some(optional) = *optional {
+            let kept = FilterDescription { id: *id, name: None, optional, values: Vec::new() };
+            filters = filters.described_as(&kept);
+        }
     }
     Ok(filters)
 }

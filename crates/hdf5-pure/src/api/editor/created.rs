@@ -1,6 +1,6 @@
 //! What new objects of an edited file say about themselves, for copies of objects of other files.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::Result;
 
 use crate::api::editor::Editor;
 use crate::api::named::AsName;
@@ -28,7 +28,7 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// Returns [`Error::Usage`] if the bound of the file does not allow the datatype.
+    /// Returns [`Error::Usage`](crate::Error::Usage) if the bound of the file does not allow the datatype.
     pub fn commit_unlinked(&mut self, datatype: &Datatype) -> Result<ObjectId> {
         let datatype = self.tree.checked(datatype)?;
         self.tree.add(Kind::Datatype(datatype), None)
@@ -58,15 +58,9 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// Returns [`Error::Usage`] if the object is not new, or if the properties contradict each other.
+    /// Returns [`Error::Usage`](crate::Error::Usage) if the object is not new, or if the properties contradict each other.
     pub fn creation_properties(&mut self, object: ObjectId, properties: &CreationProperties) -> Result<()> {
-        properties.check()?;
-        let object = self.tree.object_mut(object)?;
-        if object.origin.is_some() {
-            return Err(Error::usage("object", "is in the file already, so that its properties are fixed"));
-        }
-        object.properties = properties.clone();
-        Ok(())
+        self.tree.set_properties(object, properties)
     }
 
     /// Sets the comment of an object. An empty text removes it.
@@ -90,7 +84,7 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// Returns [`Error::Usage`] if the object does not belong to this file, or the comment contains a NUL
+    /// Returns [`Error::Usage`](crate::Error::Usage) if the object does not belong to this file, or the comment contains a NUL
     /// character or is too long for an object header.
     pub fn comment(&mut self, object: ObjectId, text: &(impl AsName + ?Sized)) -> Result<()> {
         self.tree.comment(object, text.name_bytes())

@@ -150,7 +150,7 @@ impl Node {
         match self {
             Self::Group(group) => group.file(),
             Self::Dataset(dataset) => dataset.file(),
-            Self::Datatype(datatype) => &datatype.file,
+            Self::Datatype(datatype) => datatype.file(),
         }
     }
 
@@ -159,7 +159,7 @@ impl Node {
         match self {
             Self::Group(group) => group.address(),
             Self::Dataset(dataset) => dataset.address(),
-            Self::Datatype(datatype) => datatype.address,
+            Self::Datatype(datatype) => datatype.address(),
         }
     }
 }

@@ -100,6 +100,10 @@ impl<'w> DatasetBuilder<'w> {
     /// # Errors
     /// Returns [`Error::Usage`] if the [`datatype`](Self::datatype) is missing or settings contradict each other.
     pub fn write_null(self) -> Result<ObjectId> {
+        if self.shape.is_some() {
+            return Err(Error::usage("shape", "was given for a null dataspace, which has none"));
+        }
+        self.refuse_growth()?;
         let datatype = self.own_datatype()?;
         Ok(self.build(&datatype, Dataspace::Null)?.id)
     }
@@ -190,9 +194,24 @@ impl<'w> DatasetBuilder<'w> {
         let datatype = self.own_datatype()?;
         let dataspace = match self.shape.take() {
             Some(shape) => layout::simple(&shape, &self.growth)?,
-            None => Dataspace::Scalar,
+            None => {
+                self.refuse_growth()?;
+                Dataspace::Scalar
+            }
         };
         self.build(&datatype, dataspace)
+    }
+
+    /// Fails if a dataset without dimensions should grow.
+    fn refuse_growth(&self) -> Result<()> {
+        match &self.growth {
+            Growth::Fixed => Ok(()),
+            Growth::UpTo(maximum) if maximum.is_empty() => Ok(()),
+            _ => Err(Error::usage(
+                "maximum shape",
+                "was given for a dataset without dimensions, none of which can grow: set them with `shape`",
+            )),
+        }
     }
 
     fn build(mut self, own: &Datatype, dataspace: Dataspace) -> Result<DatasetWriter<'w>> {
@@ -282,6 +301,7 @@ impl<'w> DatasetBuilder<'w> {
                     "or filters were given for a dataset without dimensions, which cannot have them",
                 ));
             }
+            self.refuse_index()?;
             let elements = present(dataspace.elements(), "number of elements")?;
             return self.flat(mul(elements, datatype.size.into())?);
         };
@@ -290,6 +310,9 @@ impl<'w> DatasetBuilder<'w> {
         let bytes = elements
             .checked_mul(datatype.size.into())
             .ok_or_else(|| Error::usage("shape", "needs more bytes than a file can hold"))?;
+        if !matches!(self.place, Place::Chosen | Place::Chunked(_)) {
+            self.refuse_index()?;
+        }
         let chunks = match std::mem::replace(&mut self.place, Place::Chosen) {
             Place::External(files) if !filtered => return self.external_files(files),
             Place::Virtual(mappings) if !filtered => return self.mapped(&mappings),
@@ -308,6 +331,14 @@ impl<'w> DatasetBuilder<'w> {
         };
         let chunks = chunks.unwrap_or_else(|| shape::automatic(dimensions, maximum, datatype.size.into()));
         self.chunked(dimensions, maximum, chunks, (datatype, filtered))
+    }
+
+    /// Fails if an index of chunks was asked for where there are none.
+    fn refuse_index(&self) -> Result<()> {
+        self.index.map_or(Ok(()), |index| {
+            let problem = format!("{index:?} was asked for, but the elements are not stored in chunks");
+            Err(Error::usage("index", problem))
+        })
     }
 
     fn external_files(&mut self, files: Vec<(Name, u64, Option<u64>)>) -> Result<Data> {

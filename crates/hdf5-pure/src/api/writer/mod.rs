@@ -413,9 +413,7 @@ impl Writer {
     /// Returns [`Error::Usage`] if the object does not belong to this file, or should track the creation order of
     /// attributes in a header of version 1.
     pub fn creation_properties(&mut self, object: ObjectId, properties: &CreationProperties) -> Result<()> {
-        properties.check()?;
-        self.tree.object_mut(object)?.properties = properties.clone();
-        Ok(())
+        self.tree.set_properties(object, properties)
     }
 
     /// Completes the file and moves it to its path.

@@ -116,9 +116,8 @@ pub(crate) fn settle(
     }
     if dataset.dataspace != edited.dataspace {
         let version = header.find(MessageType::Dataspace).and_then(|message| message.body.first().copied());
-        let dataspace = &dataset.dataspace;
         let version = present(version, "version of a dataspace")?;
-        header.set(MessageType::Dataspace, 0, |out| dataspace.encode(out, output.sizes, version))?;
+        header.set(MessageType::Dataspace, 0, |out| dataset.encode_dataspace(out, output.sizes, version))?;
     }
     if dataset.dataspace != edited.dataspace || differ(&edited.layout, &layout) {
         header.renew_times(now)?;

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use sciformats_core::{Error, Result};
 
 use crate::dataset::read::{Content, Storage};
-use crate::dataset::virtual_layout::{Nesting, Source, Sources, available, mappings, numbered, unlimited};
+use crate::dataset::virtual_layout::{
+    Nesting, Source, Sources, available, mappings, names, numbered, unlimited,
+};
 use crate::file::open::Opened;
 use crate::spec::global_heap::GlobalId;
 use crate::spec::message::dataspace::Dataspace;
@@ -48,18 +50,21 @@ fn shape(
         let Some(target) = target.get(axis) else { continue };
         let extent = match unlimited(&mapping.source) {
             None => printf_extent(&sources, mapping, target, lacks)?,
-            Some(from_axis) => match sources.open(mapping.file.as_bytes(), mapping.dataset.as_bytes())? {
-                None => {
-                    let (file, dataset) = (mapping.file.as_bytes(), mapping.dataset.as_bytes());
-                    sources.missing(file, dataset)?;
-                    *lacks = Some(Sources::lacks(file, dataset));
-                    0
+            Some(from_axis) => {
+                let (file, dataset) = names(mapping);
+                match sources.open(&file, &dataset)? {
+                    None => {
+                        sources.missing(&file, &dataset)?;
+                        *lacks = Some(Sources::lacks(&file, &dataset));
+                        0
+                    }
+                    Some(source) => {
+                        *lacks = source.content.unsized_because.clone().or(lacks.take());
+                        unlimited_extent(mapping, &source, from_axis, target)
+                            .ok_or_else(|| sources.too_far())?
+                    }
                 }
-                Some(source) => {
-                    *lacks = source.content.unsized_because.clone().or(lacks.take());
-                    unlimited_extent(mapping, &source, from_axis, target).ok_or_else(|| sources.too_far())?
-                }
-            },
+            }
         };
         let entry = extents.entry(axis).or_default();
         *entry = (*entry).max(extent);
@@ -105,7 +110,7 @@ fn printf_extent(
     let Some(last) = available(sources, mapping)?.checked_sub(1) else {
         // The blocks end at the first source that does not exist. Only if even the first source is missing is that an
         // error to report.
-        let (file, dataset) = (numbered(&mapping.file, 0), numbered(&mapping.dataset, 0));
+        let (file, dataset) = numbered(mapping, 0);
         sources.missing(&file, &dataset)?;
         *lacks = Some(Sources::lacks(&file, &dataset));
         return Ok(0);

@@ -179,8 +179,8 @@ pub(crate) fn read(reader: &Reader<'_>, id: Option<GlobalId>, slab: &Slab, out: 
                 read_blocks(reader, &sources, (mapping, several), axis, (slab, out))
             }
             None => {
-                let names = (mapping.file.as_bytes(), mapping.dataset.as_bytes());
-                copy(reader, &sources, names, (from, &mapping.target), (slab, out))
+                let (file, dataset) = names(mapping);
+                copy(reader, &sources, (&file, &dataset), (from, &mapping.target), (slab, out))
             }
         };
         unless_late(read, &mut late)?;
@@ -211,9 +211,9 @@ pub(crate) fn reach(opened: &Opened, content: &Content, nesting: &Nesting) -> Re
         if unlimited(&mapping.target).is_some() && unlimited(&mapping.source).is_none() {
             continue;
         }
-        let (file, dataset) = (mapping.file.as_bytes(), mapping.dataset.as_bytes());
-        match sources.open(file, dataset)? {
-            None => sources.missing(file, dataset)?,
+        let (file, dataset) = names(&mapping);
+        match sources.open(&file, &dataset)? {
+            None => sources.missing(&file, &dataset)?,
             Some(source) => {
                 let opened = source.opened.as_deref().unwrap_or(opened);
                 external::reach(opened, &source.content)?;
@@ -230,14 +230,24 @@ fn unlimited(selection: &Selection) -> Option<usize> {
     dimensions.iter().position(|dimension| dimension.count.is_none() || dimension.block.is_none())
 }
 
-/// Replaces `%b` by the number of a block, and `%%` by a percent sign.
-fn numbered(name: &Name, block: u64) -> Vec<u8> {
+/// Returns the names of the file and the dataset of a mapping without numbered sources.
+fn names(mapping: &Mapping) -> (Vec<u8>, Vec<u8>) {
+    (spelled(&mapping.file, None), spelled(&mapping.dataset, None))
+}
+
+/// Returns the names of the file and the dataset that have a block of a mapping with numbered sources.
+fn numbered(mapping: &Mapping, block: u64) -> (Vec<u8>, Vec<u8>) {
+    (spelled(&mapping.file, Some(block)), spelled(&mapping.dataset, Some(block)))
+}
+
+/// Replaces `%%` by a percent sign, and `%b` by the number of a block if there is one.
+fn spelled(name: &Name, block: Option<u64>) -> Vec<u8> {
     let mut out = Vec::new();
     let mut bytes = name.as_bytes().iter();
     while let Some(&byte) = bytes.next() {
-        match (byte, bytes.as_slice().first()) {
-            (b'%', Some(b'b')) => out.extend(block.to_string().bytes()),
-            (b'%', Some(b'%')) => out.push(b'%'),
+        match (byte, bytes.as_slice().first(), block) {
+            (b'%', Some(b'b'), Some(block)) => out.extend(block.to_string().bytes()),
+            (b'%', Some(b'%'), _) => out.push(b'%'),
             _ => {
                 out.push(byte);
                 continue;
@@ -252,12 +262,13 @@ fn numbered(name: &Name, block: u64) -> Vec<u8> {
 fn available(sources: &Sources<'_>, mapping: &Mapping) -> Result<u64> {
     let mut block = 0u64;
     loop {
-        let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
+        let (file, dataset) = numbered(mapping, block);
         if sources.open(&file, &dataset)?.is_none() {
             return Ok(block);
         }
         block = add(block, 1)?;
-        if file == mapping.file.as_bytes() && dataset == mapping.dataset.as_bytes() {
+        // Names without a number lead to one source.
+        if (file, dataset) == numbered(mapping, block) {
             return Ok(block);
         }
     }
@@ -278,7 +289,7 @@ fn block_of(target: &Selection, axis: usize, block: u64) -> Option<Selection> {
 fn whole_of_first(sources: &Sources<'_>, mapping: &Mapping, axis: usize) -> Result<Option<Selection>> {
     let block = block_of(&mapping.target, axis, 0);
     let (Selection::All, Some(Selection::Regular(block))) = (&mapping.source, block) else { return Ok(None) };
-    let (file, dataset) = (numbered(&mapping.file, 0), numbered(&mapping.dataset, 0));
+    let (file, dataset) = numbered(mapping, 0);
     let Some(first) = sources.open(&file, &dataset)? else { return Ok(None) };
     let shape = first.content.dataspace.shape();
     let had = shape.iter().try_fold(1u64, |all, &side| all.checked_mul(side));
@@ -321,7 +332,7 @@ fn read_blocks(
             continue;
         }
         let Some(target) = block_of(&mapping.target, axis, block) else { continue };
-        let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
+        let (file, dataset) = numbered(mapping, block);
         let read = copy(reader, sources, (&file, &dataset), (from, &target), (slab, out));
         unless_late(read, &mut late)?;
     }

@@ -77,9 +77,12 @@ impl Order {
 }
 
 /// Returns a creation order number, or a number of attributes, as the 16 bits that the format has for it.
-fn number(n: impl TryInto<u16>) -> Result<u16> {
+pub(crate) fn number(n: impl TryInto<u16>) -> Result<u16> {
     n.try_into().map_err(|_| {
-        Error::usage("object", "has more attributes than creation order numbers, of which there are 65,535")
+        Error::usage(
+            "object",
+            "has had more attributes than creation order numbers, of which there are 65,535",
+        )
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sciformats_core::fault::{Fault, FaultKind, locate};
-use sciformats_core::{Error, Result, bound};
+use sciformats_core::{Result, bound};
 
 use crate::btree::Tree;
 use crate::heap::fractal::Heap;
@@ -249,7 +249,7 @@ fn store_some(
     if !few || left < u64::from(fewest).max(1) || (gone > 0 && dense.is_sparse()) {
         return Ok(false);
     }
-    let next = header.attribute_order().0.then(|| next_number(changed.next)).transpose()?;
+    let next = header.attribute_order().0.then(|| attributes::number(changed.next)).transpose()?;
     for name in removed {
         dense.remove(output, name)?;
     }
@@ -266,16 +266,6 @@ fn store_some(
         header.set(MessageType::AttributeInfo, flags, |out| new.encode(out, context.sizes))?;
     }
     Ok(true)
-}
-
-fn next_number(next: u32) -> Result<u16> {
-    let many = |_| {
-        Error::usage(
-            "attribute",
-            "cannot get a creation order number: the object has had 65,535 attributes already",
-        )
-    };
-    u16::try_from(next).map_err(many)
 }
 
 /// Writes all attributes of an object again.
@@ -296,7 +286,7 @@ fn store_all(
         header.renew()?;
     }
     let (tracked, indexed) = header.attribute_order();
-    let next = tracked.then(|| next_number(next)).transpose()?;
+    let next = tracked.then(|| attributes::number(next)).transpose()?;
     let order = Order { next, indexed };
     let (most, fewest) = header.phase_change().unwrap_or((8, 6));
     let was_dense = info.is_some_and(|info| info.heap.is_some());

@@ -15,9 +15,9 @@ use nom::bytes::complete::take;
 use nom::combinator::cond;
 use nom::multi::count;
 use nom::number::complete::u8 as byte;
-use sciformats_core::Result;
 use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+use sciformats_core::{Error, Result};
 
 use super::super::selection::MAX_RANK;
 use super::super::{Sizes, length, put_length, put_limit};
@@ -123,11 +123,7 @@ fn simple(i: &[u8], sizes: Sizes, rank: usize, flags: u8) -> Parsed<'_, Dataspac
     let (i, dimensions) = field("dimension size", count(length(sizes), rank)).parse(i)?;
     let (i, maximum) =
         cond(flags & 1 != 0, field("dimension maximum size", count(length(sizes), rank))).parse(i)?;
-    let unlimited = match sizes.lengths {
-        2 => u64::from(u16::MAX),
-        4 => u64::from(u32::MAX),
-        _ => u64::MAX,
-    };
+    let unlimited = most(sizes);
     let maximum: Vec<Option<u64>> = match maximum {
         Some(maximum) => maximum.into_iter().map(|max| (max != unlimited).then_some(max)).collect(),
         None => dimensions.iter().copied().map(Some).collect(),
@@ -143,9 +139,56 @@ fn simple(i: &[u8], sizes: Sizes, rank: usize, flags: u8) -> Parsed<'_, Dataspac
     Ok((i, Dataspace::Simple { dimensions, maximum }))
 }
 
+/// Returns the largest number that a length of the file can be. As a maximum it says that there is no limit.
+pub(crate) fn most(sizes: Sizes) -> u64 {
+    match sizes.lengths {
+        2 => u64::from(u16::MAX),
+        4 => u64::from(u32::MAX),
+        _ => u64::MAX,
+    }
+}
+
+/// Fails if the lengths of the file cannot express these dimensions.
+///
+/// # Errors
+/// [`Error::Usage`] with the dimension.
+pub(crate) fn check_lengths(dimensions: &[u64], sizes: Sizes) -> Result<()> {
+    let long = dimensions.iter().find(|&&size| size > most(sizes));
+    long.map_or(Ok(()), |size| Err(too_long("shape", *size, sizes)))
+}
+
+fn too_long(what: &'static str, size: u64, sizes: Sizes) -> Error {
+    let problem = format!(
+        "has a dimension of {size}, but the file stores lengths in {} bytes, and the largest number stands for a dimension without a limit",
+        sizes.lengths
+    );
+    Error::usage(what, problem)
+}
+
 impl Dataspace {
-    /// Appends a message of `version` 1 or 2. A null dataspace always has version 2.
+    /// Fails if the lengths of the file cannot express the dimensions and their maxima.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] with the dimension.
+    pub(crate) fn check(&self, sizes: Sizes) -> Result<()> {
+        let Self::Simple { dimensions, maximum } = self else { return Ok(()) };
+        check_lengths(dimensions, sizes)?;
+        let long = maximum.iter().flatten().find(|&&max| max >= most(sizes));
+        long.map_or(Ok(()), |max| Err(too_long("maximum shape", *max, sizes)))
+    }
+
+    /// Appends a message of `version` 1 or 2, without maximum sizes if they are the sizes. A null dataspace always has version 2.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) -> Result<()> {
+        self.put(out, sizes, version, false)
+    }
+
+    /// Works like [`encode`](Self::encode), but always appends the maximum sizes. The C library takes a dataset without them for one
+    /// that may have any shape: when it shrinks the dataset, its maximum shape shrinks too, from which the chunks are numbered.
+    pub(crate) fn encode_with_maximum(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) -> Result<()> {
+        self.put(out, sizes, version, true)
+    }
+
+    fn put(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8, always: bool) -> Result<()> {
         let (kind, dimensions, maximum) = match self {
             Self::Null => (2, &[][..], &[][..]),
             Self::Scalar => (0, &[][..], &[][..]),
@@ -154,13 +197,14 @@ impl Dataspace {
             Self::Simple { dimensions, maximum } => (1, &dimensions[..], &maximum[..]),
         };
         let grows = dimensions.iter().zip(maximum).any(|(&size, &max)| max != Some(size));
+        let limited = grows || always && !dimensions.is_empty();
         let rank = fit::<u8, _>(dimensions.len(), "dimensionality")?;
         match (version, kind) {
-            (1, 0 | 1) => out.extend([1, rank, u8::from(grows), 0, 0, 0, 0, 0]),
-            _ => out.extend([2, rank, u8::from(grows), kind]),
+            (1, 0 | 1) => out.extend([1, rank, u8::from(limited), 0, 0, 0, 0, 0]),
+            _ => out.extend([2, rank, u8::from(limited), kind]),
         }
         dimensions.iter().try_for_each(|&size| put_length(out, size, sizes))?;
-        if grows {
+        if limited {
             maximum.iter().try_for_each(|&max| put_limit(out, max, sizes))?;
         }
         Ok(())

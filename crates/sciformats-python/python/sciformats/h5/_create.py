@@ -155,7 +155,7 @@ class Wanted:
             )
         return "chunked", list(chunks), None if maxshape is None else list(maxshape)
 
-    def _filters(self, options: dict[str, Any]) -> list[tuple[int, list[int]]]:
+    def _filters(self, options: dict[str, Any]) -> list[tuple[int, list[int], bool | None]]:
         compression = options.pop("compression", None)
         opts = options.pop("compression_opts", None)
         shuffle, fletcher32 = options.pop("shuffle", None), options.pop("fletcher32", None)
@@ -173,7 +173,8 @@ class Wanted:
             found.append(pressed)
         if fletcher32:
             found.append((3, []))
-        return found
+        # Each is stored as optional or not as is usual for it.
+        return [(number, values, None) for number, values in found]
 
     def _scale(self, scale: Any) -> int:
         if self.dtype.kind not in "iuf":

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from sciformats.errors import NotSupported
 from sciformats.h5 import _names, _virtual, h5z
 from sciformats.h5._open import RELEASES
 
@@ -36,8 +35,6 @@ LINK_ACCESS = 8
 
 #: The layout in chunks, which is `h5d.CHUNKED`.
 _CHUNKED = 2
-#: The filters that are stored as optional: a chunk that cannot pass through one is stored without it.
-_OPTIONAL = frozenset({1, 2, 4, 5, 6, 32000})
 
 
 class PropInstanceID:
@@ -231,7 +228,7 @@ class PropDCID(PropOCID):
         super().__init__()
         self._layout: int | None = None
         self._chunks: tuple[int, ...] | None = None
-        self._filters: list[tuple[int, list[int]]] = []
+        self._filters: list[tuple[int, list[int], bool | None]] = []
         self._fill: Any = None
         self._fill_time: int | None = None
         self._parts: list[tuple[str, str, list[int], Any, Any]] = []
@@ -270,34 +267,29 @@ class PropDCID(PropOCID):
 
     def set_deflate(self, level: int = 5) -> None:
         """Add gzip."""
-        self._filters.append((1, [int(level)]))
+        self._filters.append((1, [int(level)], None))
 
     def set_shuffle(self) -> None:
         """Add the byte shuffle."""
-        self._filters.append((2, []))
+        self._filters.append((2, [], None))
 
     def set_fletcher32(self) -> None:
         """Add checksums."""
-        self._filters.append((3, []))
+        self._filters.append((3, [], None))
 
-    def set_filter(self, code: int, flags: int | None = None, values: tuple[int, ...] | None = None) -> None:
-        """Add a filter by its number. It is stored as optional if it is one of the C library, but for checksums, and as mandatory otherwise.
+    def set_filter(self, code: int, flags: int = 0, values: tuple[int, ...] | None = None) -> None:
+        """Add a filter by its number. With ``h5z.FLAG_OPTIONAL``, a chunk that cannot pass through it is stored without it.
 
         Raises
         ------
         ValueError
             If there are flags other than those of a filter.
-        NotSupported
-            If the flags ask for the other way of storing it.
         """
-        if flags is not None and flags & ~h5z.FLAG_DEFMASK:
+        flags = int(flags)
+        if flags & ~h5z.FLAG_DEFMASK:
             raise ValueError("Invalid flags (invalid flags)")
-        kept = h5z.FLAG_OPTIONAL if code in _OPTIONAL else h5z.FLAG_MANDATORY
-        if flags is not None and flags != kept:
-            words = "optional" if kept else "mandatory"
-            raise NotSupported(f"flags={flags} is not supported: the filter {code} is stored as {words}, which are the flags {kept}")
         values = () if values is None else values
-        self._filters.append((int(code), [int(value) for value in values]))
+        self._filters.append((int(code), [int(value) for value in values], bool(flags & h5z.FLAG_OPTIONAL)))
 
     def set_fill_value(self, value: Any) -> None:
         """Set the value of elements that were never written."""
@@ -316,7 +308,7 @@ class PropDCID(PropOCID):
         """The argument ``track_order`` of ``create_dataset``."""
         return True if self._attributes & CRT_ORDER_TRACKED else None
 
-    def settings(self) -> tuple[int | None, tuple[int, ...] | None, list[tuple[int, list[int]]], Any, int | None]:
+    def settings(self) -> tuple[int | None, tuple[int, ...] | None, list[tuple[int, list[int], bool | None]], Any, int | None]:
         """Return the layout, the chunks, the filters, the fill value and the time of writing it."""
         chunks = self._chunks if self._layout == _CHUNKED else None
         return self._layout, chunks, self._filters, self._fill, self._fill_time

@@ -19,6 +19,12 @@ pub(in crate::api::writer) enum Place {
     Virtual(Vec<Mapping>),
 }
 
+/// Returns a name in the form of a mapping, where a percent sign announces the number of a source and is doubled to stand for itself.
+fn escaped(name: &[u8]) -> Name {
+    let doubled = name.iter().flat_map(|&byte| std::iter::repeat_n(byte, if byte == b'%' { 2 } else { 1 }));
+    doubled.collect::<Vec<u8>>()[..].into()
+}
+
 impl<'w> DatasetBuilder<'w> {
     /// Stores the elements in chunks of this shape.
     ///
@@ -148,8 +154,8 @@ impl<'w> DatasetBuilder<'w> {
             ));
         }
         let mapping = Mapping {
-            file: file.into(),
-            dataset: dataset.into(),
+            file: escaped(file),
+            dataset: escaped(dataset),
             source: Selection::of(source),
             target: Selection::of(target),
         };
@@ -182,7 +188,8 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Works like [`map`](Self::map), with selections of any kind.
+    /// Works like [`map`](Self::map), with selections of any kind, and with names as a mapping stores them: `%%` is a percent sign,
+    /// and `%b` the number of a source if only the target is unlimited.
     ///
     /// # Errors
     /// The call that creates the dataset fails if a name is empty.
