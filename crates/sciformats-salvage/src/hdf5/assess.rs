@@ -264,7 +264,8 @@ impl Work {
                 continue;
             }
             for mapping in dataset.mappings().unwrap_or_default() {
-                let path = mapping.dataset.to_string();
+                // A mapping stores a percent sign twice.
+                let path = mapping.dataset.to_string().replace("%%", "%");
                 let path = format!("/{}", path.trim_matches('/'));
                 let is_own = mapping.file.as_bytes() == b".";
                 if !is_own || damaged.get(&path) != Some(&true) {
