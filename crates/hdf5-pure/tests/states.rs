@@ -228,13 +228,16 @@ fn chunks_of_4_gib_that_a_filter_does_not_count() {
 #[test]
 fn options_that_would_have_no_effect() {
     let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
-    let indexed = |file: &mut Writer, of: fn(DatasetBuilder<'_>) -> DatasetBuilder<'_>| {
-        of(file.dataset("x").index(ChunkIndex::Implicit)).write(&[1u8, 2]).map(drop)
-    };
-    refused(indexed(&mut file, |new| new.contiguous()), "Implicit was asked for");
-    refused(indexed(&mut file, |new| new.compact()), "not stored in chunks");
-    refused(indexed(&mut file, |new| new.external([("x.raw", 0, None::<u64>)])), "not stored in chunks");
-    refused(indexed(&mut file, |new| new.virtual_layout()), "not stored in chunks");
+    fn indexed(file: &mut Writer) -> DatasetBuilder<'_> {
+        file.dataset("x").index(ChunkIndex::Implicit)
+    }
+    refused(indexed(&mut file).contiguous().write(&[1u8, 2]), "Implicit was asked for");
+    refused(indexed(&mut file).compact().write(&[1u8, 2]), "not stored in chunks");
+    refused(
+        indexed(&mut file).external([("x.raw", 0, None::<u64>)]).write(&[1u8, 2]),
+        "not stored in chunks",
+    );
+    refused(indexed(&mut file).virtual_layout().write(&[1u8, 2]), "not stored in chunks");
     refused(file.dataset("x").index(ChunkIndex::Single).write_scalar(1u8), "not stored in chunks");
 
     let byte = Datatype::unsigned(1);

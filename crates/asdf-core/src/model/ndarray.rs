@@ -243,7 +243,7 @@ impl NdArray {
             Some(_) if tree.asdf_tag(id).is_some_and(|tag| tag.starts_with("core/complex-")) => {
                 Err(Error::unsupported("a mask that is a complex number"))
             }
-            Some(Value::Int(value)) if value as f64 as i128 != value => Ok(Mask::Integer(value)),
+            Some(Value::Int(value)) if exceeds_double(value) => Ok(Mask::Integer(value)),
             Some(value) => value.as_f64().map(Mask::Value).ok_or_else(fault),
         }
     }
@@ -346,6 +346,12 @@ fn packed(shape: &[u64], size: u64) -> Option<Vec<i64>> {
     }
     strides.reverse();
     Some(strides)
+}
+
+/// Returns whether an integer has too many digits for a double.
+fn exceeds_double(value: i128) -> bool {
+    let bits = value.unsigned_abs();
+    bits.checked_shr(bits.trailing_zeros()).is_some_and(|digits| digits >> f64::MANTISSA_DIGITS > 0)
 }
 
 #[cfg(test)]
