@@ -131,6 +131,10 @@ impl Document {
         let (Ok(text), Some(mut scalars)) = (std::str::from_utf8(&bytes), self.tree.new_scalars()) else {
             return Ok(None);
         };
+        if scalars.is_empty() && text.ends_with('\n') {
+            // A long text is not in memory twice.
+            return Ok(String::from_utf8(bytes.into_owned()).ok());
+        }
         scalars.sort_by_key(|scalar| scalar.offset);
         let (mut kept, mut rest, mut done) = (String::with_capacity(text.len()), text, 0);
         for scalar in &scalars {
