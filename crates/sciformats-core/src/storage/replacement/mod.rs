@@ -177,8 +177,9 @@ impl Replacement {
             Existing::Refused => file.finish_new(&self.target)?,
             Existing::Replaced => file.finish(&self.target)?,
         };
+        let is_durable = folder.is_some();
         folder.map_or(Ok(()), |folder| folder.sync())?;
-        Ok(storage)
+        Ok(storage.with_new_name(!is_durable))
     }
 }
 
@@ -460,6 +461,11 @@ fn exchange(new: &Path, target: &Path) -> io::Result<()> {
         fs::rename(new, target).or_else(|e| fs::rename(&aside, target).and(Err(e)))?;
         fs::rename(&aside, new)
     }
+}
+
+/// Makes the name of a file durable.
+pub(super) fn sync_name(path: &Path) -> Result<()> {
+    Folder::to_sync(path, Durability::Power)?.map_or(Ok(()), |folder| folder.sync())
 }
 
 /// The folder of a file that gets its name there. It is opened before, so that only the device can fail afterwards.
