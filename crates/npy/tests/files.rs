@@ -107,6 +107,37 @@ fn little_is_read_of_what_is_not_selected() {
 }
 
 #[test]
+fn selections_of_three_dimensions_are_divided_along_each() {
+    let shape = [200u64, 30, 300];
+    let at = |[i, j, k]: [u64; 3]| (i * shape[1] + j) * shape[2] + k;
+    let values: Vec<u16> = (0..shape.iter().product::<u64>()).map(|n| (n ^ n >> 16) as u16).collect();
+    let rows = npy::to_bytes(&shape, &values).unwrap();
+    let mut columns = Vec::with_capacity(2 * values.len());
+    for (k, j) in (0..shape[2]).flat_map(|k| (0..shape[1]).map(move |j| (k, j))) {
+        columns.extend((0..shape[0]).flat_map(|i| values[at([i, j, k]) as usize].to_le_bytes()));
+    }
+    let columns = bytes("'<u2'", "True", "(200, 30, 300)", &columns);
+    for ranges in [
+        [Range::new(1, 4).by(60), Range::new(2, 4).by(9), Range::new(3, 3).by(140)],
+        [Range::new(7, 1), Range::new(0, 30), Range::new(11, 25).by(11)],
+        [Range::new(0, 200), Range::new(29, 1), Range::new(0, 150).by(2)],
+        [Range::new(10, 180), Range::new(3, 20), Range::new(299, 1)],
+        [Range::new(0, 2).by(199), Range::new(0, 2).by(29), Range::new(0, 2).by(299)],
+    ] {
+        let slab = Slab::new(&shape, ranges).unwrap();
+        let indices = |range: Range| (0..range.count).map(move |n| range.start + n * range.step);
+        let wanted = indices(ranges[0])
+            .flat_map(|i| indices(ranges[1]).flat_map(move |j| indices(ranges[2]).map(move |k| [i, j, k])));
+        let wanted: Vec<u16> = wanted.map(|place| values[at(place) as usize]).collect();
+        for file in [&rows, &columns] {
+            let counting = Counting(file.clone(), Arc::default());
+            let reader = Reader::from_storage(counting, &OpenOptions::default()).unwrap();
+            assert!(reader.read_slab::<u16>(&slab).unwrap() == wanted, "{ranges:?}");
+        }
+    }
+}
+
+#[test]
 fn what_is_wrong_is_told() {
     for (file, message) in [
         (bytes("'<i4'", "False", "(2,)", &[0; 7]), "malformed array at offset 0x4b: elements is truncated"),
