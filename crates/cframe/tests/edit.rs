@@ -4,7 +4,7 @@
 
 use cframe::{
     Array, ArrayParams, ChunkSize, Codec, Error, Filter, Frame, FrameType, Limits, OpenOptions, Params,
-    Range, SChunk, Slab, Special, Value,
+    Range, Repack, SChunk, Slab, Special, Value,
 };
 
 fn data(seed: usize, len: usize) -> Vec<u8> {
@@ -122,6 +122,32 @@ fn a_folder() {
     let frame = Frame::open(&path).unwrap();
     assert_eq!((frame.frame_type(), frame.chunks()), (FrameType::Sparse, 1));
     assert_eq!(std::fs::read_dir(&path).unwrap().count(), 2);
+}
+
+#[test]
+fn what_is_not_of_a_frame_stays_in_its_folder_and_fails_no_commit() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.b2frame");
+    let mut schunk = SChunk::create_sparse(&path, Params::new(4)).unwrap();
+    schunk.append(&data(1, 4000)).unwrap();
+    schunk.commit().unwrap();
+    let others = ["1.chunk", "bed.chunk", "0000001f.chunk", "+0000001.chunk"];
+    others.iter().for_each(|name| std::fs::write(path.join(name), name).unwrap());
+    // This has the name of a chunk, but cannot be removed as one.
+    std::fs::create_dir(path.join("000000AA.chunk")).unwrap();
+    for step in 2..5 {
+        schunk.update(0, &data(step, 4000)).unwrap();
+        schunk.commit().unwrap();
+        check(&schunk, &[data(step, 4000)]);
+    }
+    assert_eq!(Frame::open(&path).unwrap().verify().unwrap(), 1);
+    for name in others {
+        assert_eq!(std::fs::read_to_string(path.join(name)).unwrap(), name);
+    }
+    // The index, a chunk, the others and the folder.
+    assert_eq!(std::fs::read_dir(&path).unwrap().count(), 2 + others.len() + 1);
+    Repack::new().run(&path, &path).unwrap();
+    assert_eq!(std::fs::read_dir(&path).unwrap().count(), 2 + others.len() + 1);
 }
 
 #[test]

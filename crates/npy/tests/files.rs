@@ -2,7 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use npy::{Conversion, DType, Element, Error, Range, Reader, Slab, Writer};
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use npy::{
+    Conversion, DType, Element, Error, Limits, OpenOptions, Range, ReadAt, Reader, Result, Slab, Writer,
+};
 use proptest::prelude::*;
 
 /// Returns a file of version 1.0 with a header as NumPy writes it.
@@ -42,6 +48,93 @@ fn columns_first() {
     let slab = Slab::new(&[3, 2], [Range::new(0, 2).by(2), Range::new(1, 1)]).unwrap();
     assert_eq!(reader.read_slab::<u8>(&slab).unwrap(), [2, 6]);
     assert!(matches!(reader.read_slab::<u8>(&Slab::all(&[2, 3]).unwrap()), Err(Error::Usage { .. })));
+}
+
+/// A storage that counts the bytes that are read, and lends none.
+struct Counting(Vec<u8>, Arc<AtomicU64>);
+
+impl ReadAt for Counting {
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        self.1.fetch_add(len as u64, Ordering::Relaxed);
+        (*self.0).read_at(offset, len)
+    }
+}
+
+#[test]
+fn little_is_read_of_what_is_not_selected() {
+    let shape = [20_000u64, 50];
+    let value = |[i, j]: [u64; 2]| (i * shape[1] + j) as u32;
+    let all: Vec<u32> = (0..shape[0] * shape[1]).map(|n| n as u32).collect();
+    let rows = npy::to_bytes(&shape, &all).unwrap();
+    let columns = (0..shape[1]).flat_map(|j| (0..shape[0]).flat_map(move |i| value([i, j]).to_le_bytes()));
+    let columns = bytes("'<u4'", "True", "(20000, 50)", &columns.collect::<Vec<u8>>());
+    let count = Arc::new(AtomicU64::new(0));
+    let open = |file: &Vec<u8>, memory| {
+        let options = OpenOptions::default().with_limits(Limits::default().with_memory(memory));
+        Reader::from_storage(Counting(file.clone(), Arc::clone(&count)), &options).unwrap()
+    };
+    let [i, j] = shape.map(Range::all);
+    // What is selected, and how many bytes more than these are read at most, of rows and of columns.
+    for (ranges, most) in [
+        ([Range::new(7, 1), j], [0, 0]),
+        ([i, Range::new(7, 1)], [4_000_000, 0]),
+        ([Range::new(3, 19).by(1000), Range::new(1, 7).by(7)], [20_000, 600_000]),
+        ([Range::new(100, 19_000), Range::new(3, 40)], [1_000_000, 1_000_000]),
+        ([Range::new(0, 6_000).by(3), Range::new(0, 25).by(2)], [4_000_000, 4_000_000]),
+        ([Range::new(5, 2).by(14_000), j], [0, 2_800_000]),
+        ([Range::new(5, 2).by(19_000), j], [0, 0]),
+        ([i, j], [0, 0]),
+    ] {
+        let slab = Slab::new(&shape, ranges).unwrap();
+        let indices = |range: Range| (0..range.count).map(move |n| range.start + n * range.step);
+        let wanted: Vec<u32> =
+            indices(ranges[0]).flat_map(|i| indices(ranges[1]).map(move |j| value([i, j]))).collect();
+        for (file, most) in [&rows, &columns].into_iter().zip(most) {
+            for memory in [4 * slab.len(), 1 << 34] {
+                let reader = open(file, memory.max(1000));
+                count.store(0, Ordering::Relaxed);
+                assert!(reader.read_slab::<u32>(&slab).unwrap() == wanted, "{ranges:?}");
+                let more = count.load(Ordering::Relaxed) - 4 * slab.len();
+                assert!(more <= most, "{ranges:?}, {}: {more}", reader.header().fortran_order);
+            }
+            assert!(Reader::from_bytes(file.clone()).unwrap().read_slab::<u32>(&slab).unwrap() == wanted);
+        }
+    }
+}
+
+#[test]
+fn selections_of_three_dimensions_are_divided_along_each() {
+    let shape = [200u64, 30, 300];
+    let at = |[i, j, k]: [u64; 3]| (i * shape[1] + j) * shape[2] + k;
+    let values: Vec<u16> = (0..shape.iter().product::<u64>()).map(|n| (n ^ n >> 16) as u16).collect();
+    let rows = npy::to_bytes(&shape, &values).unwrap();
+    let mut columns = Vec::with_capacity(2 * values.len());
+    for (k, j) in (0..shape[2]).flat_map(|k| (0..shape[1]).map(move |j| (k, j))) {
+        columns.extend((0..shape[0]).flat_map(|i| values[at([i, j, k]) as usize].to_le_bytes()));
+    }
+    let columns = bytes("'<u2'", "True", "(200, 30, 300)", &columns);
+    for ranges in [
+        [Range::new(1, 4).by(60), Range::new(2, 4).by(9), Range::new(3, 3).by(140)],
+        [Range::new(7, 1), Range::new(0, 30), Range::new(11, 25).by(11)],
+        [Range::new(0, 200), Range::new(29, 1), Range::new(0, 150).by(2)],
+        [Range::new(10, 180), Range::new(3, 20), Range::new(299, 1)],
+        [Range::new(0, 2).by(199), Range::new(0, 2).by(29), Range::new(0, 2).by(299)],
+    ] {
+        let slab = Slab::new(&shape, ranges).unwrap();
+        let indices = |range: Range| (0..range.count).map(move |n| range.start + n * range.step);
+        let wanted = indices(ranges[0])
+            .flat_map(|i| indices(ranges[1]).flat_map(move |j| indices(ranges[2]).map(move |k| [i, j, k])));
+        let wanted: Vec<u16> = wanted.map(|place| values[at(place) as usize]).collect();
+        for file in [&rows, &columns] {
+            let counting = Counting(file.clone(), Arc::default());
+            let reader = Reader::from_storage(counting, &OpenOptions::default()).unwrap();
+            assert!(reader.read_slab::<u16>(&slab).unwrap() == wanted, "{ranges:?}");
+        }
+    }
 }
 
 #[test]

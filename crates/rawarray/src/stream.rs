@@ -84,7 +84,8 @@ impl StreamWriter<FileStorage> {
 
     /// Continues an unfinished file after its last whole row. A row that was written only in part is cut off.
     ///
-    /// After a loss of power, rows since the last [`sync`](Self::sync) may be missing or filled with zeros.
+    /// After a loss of power, rows since the last [`sync`](Self::sync) may be missing or filled with zeros. The file does not say how
+    /// durable its rows are to be, so [`with_durability`](Self::with_durability) says it again.
     ///
     /// ```
     /// use rawarray::{RawArray, StreamWriter, WriteOptions};
@@ -182,6 +183,24 @@ impl<W: WriteAt> StreamWriter<W> {
         }
         let (written, buffer, is_torn) = (0, Vec::new(), false);
         Ok(Self { storage, header, element, order, durability, row, written, buffer, is_torn })
+    }
+
+    /// Returns the same stream with another durability.
+    ///
+    /// ```
+    /// use rawarray::{Durability, StreamWriter, WriteOptions};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("position.ra");
+    /// # StreamWriter::create::<f64>(&path, &[3], &WriteOptions::default())?;
+    /// let mut stream = StreamWriter::resume(&path)?.with_durability(Durability::Power);
+    /// stream.write(&[0.1, 0.2, 0.3])?;
+    /// stream.finish()?; // which takes as long as the device needs
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
     }
 
     /// Appends elements. They need not be whole rows, as long as all elements together are.

@@ -295,6 +295,21 @@ fn every_cut_of_a_stream_is_unfinished_or_whole() {
 }
 
 #[test]
+fn a_stream_that_goes_on_is_as_durable_as_it_is_asked_to_be() {
+    use rawarray::{Durability, Element};
+
+    let mut bytes = Vec::new();
+    StreamWriter::in_storage(&mut bytes, u16::TYPE, &[3], &WriteOptions::default()).unwrap();
+    for (durability, syncs) in [(Durability::Process, 0), (Durability::Power, 2)] {
+        let recorder = Recorder { bytes: bytes.clone(), steps: Vec::new() };
+        let mut stream = StreamWriter::resume_in(recorder).unwrap().with_durability(durability);
+        stream.write(&[1u16, 2, 3]).unwrap();
+        let steps = stream.finish().unwrap().steps;
+        assert_eq!(steps.iter().filter(|step| **step == Step::Sync).count(), syncs, "{durability:?}");
+    }
+}
+
+#[test]
 fn streams_of_rows() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("stream.ra");

@@ -202,4 +202,43 @@ impl Tree {
         }
         Ok(())
     }
+
+    /// Searches all entries for the last one whose key is no string and has this text, such as `1` or `true`.
+    pub(super) fn other_place(&self, mapping: NodeId, text: &str) -> Option<usize> {
+        // Keys that are still text are looked at without becoming nodes, which would stay in memory.
+        let is_key = |tree: &Self, key| match tree.value(key) {
+            Ok(Some(Value::Str(_))) => false,
+            Ok(Some(value)) => value.to_string() == text,
+            _ => false,
+        };
+        self.entries(mapping)?.iter().rposition(|(key, _)| self.with(*key, is_key))
+    }
+
+    /// Removes the entries of a mapping that have the key to which a step of a path leads. An earlier entry of a repeated key would
+    /// take the place of the last one otherwise.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if only another mapping, from which a merge key takes it, has this entry.
+    pub(super) fn remove_key(&mut self, mapping: NodeId, step: &str) -> Result<()> {
+        let is_string = self.string_place(mapping, step).is_some();
+        if !is_string && self.child(mapping, step).is_some() {
+            let problem = format!(
+                "leads to {step:?}, which is in another mapping: a merge key (`<<`) takes it from there"
+            );
+            return Err(Error::usage("path", problem));
+        }
+        let next = |tree: &Self| match is_string {
+            true => tree.string_place(mapping, step),
+            false => tree.other_place(mapping, step),
+        };
+        while let Some(place) = next(self) {
+            match self.node_mut(mapping).map(|node| &mut node.content) {
+                Some(Content::Mapping { entries, .. }) if place < entries.len() => {
+                    entries.remove(place);
+                }
+                _ => return Err(Error::internal("an entry is not in a mapping")),
+            }
+        }
+        Ok(())
+    }
 }

@@ -82,13 +82,11 @@ impl Tree {
         }
         // A key that is a number or a boolean is found by its text.
         self.child(at, step).or_else(|| {
-            if let Some(found) = self.find_key(at, step) {
-                return Some(self.entries(at)?.get(found.other?)?.1);
-            }
-            // Keys that are still text are looked at without becoming nodes, which would stay in memory.
-            let is_key =
-                |tree: &Self, key| matches!(tree.value(key), Ok(Some(value)) if value.to_string() == step);
-            self.entries(at)?.iter().rev().find(|(key, _)| self.with(*key, is_key)).map(|(_, value)| *value)
+            let place = match self.find_key(at, step) {
+                Some(found) => found.other,
+                None => self.other_place(at, step),
+            };
+            self.entries(at)?.get(place?).map(|(_, value)| *value)
         })
     }
 
@@ -217,7 +215,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes the entry at a path from its mapping or sequence, and returns its node.
+    /// Removes the entry at a path from its mapping or sequence, and returns its node. Of a key that is repeated, no entry stays.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -229,22 +227,20 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// `NotFound`.
+    /// `NotFound`; [`Error::Usage`] if the entry is in another mapping, from which a merge key (`<<`) takes it.
     pub fn remove(&mut self, path: &str) -> Result<NodeId> {
         let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
         let parent = self.get(parent).ok_or_else(|| self.not_found(path))?;
         let last = unescaped(last);
         let node = self.step(parent, &last).ok_or_else(|| self.not_found(path))?;
+        if self.items(parent).is_none() {
+            self.remove_key(parent, &last)?;
+            return Ok(node);
+        }
         match self.node_mut(parent).map(|node| &mut node.content) {
             Some(super::Content::Sequence { items, .. }) => {
                 if let Ok(index) = last.parse::<usize>() {
                     items.remove(index);
-                }
-            }
-            Some(super::Content::Mapping { entries, .. }) => {
-                // Remove the entry itself, and not another one with the same node.
-                if let Some(place) = entries.iter().rposition(|(_, value)| *value == node) {
-                    entries.remove(place);
                 }
             }
             _ => return Err(Error::internal("an entry is not in a collection")),
@@ -272,6 +268,33 @@ mod tests {
         for (path, node) in tree.paths(10) {
             assert_eq!(tree.get(&path), Some(node), "{path}");
         }
+    }
+
+    #[test]
+    fn the_entry_of_the_key_is_removed_and_no_other_one() {
+        let text = |tree: &Tree| tree.to_text().unwrap().replace("%YAML 1.1\n---\n", "").replace("...\n", "");
+        let removed = |from: &str, path: &str| {
+            let mut tree = Tree::parse(from).unwrap();
+            tree.remove(path).map(|_| text(&tree))
+        };
+        // The same node under other keys.
+        assert_eq!(removed("a: &x 5\nb: *x\nc: *x\n", "a").unwrap(), "b: &x 5\nc: *x\n");
+        assert_eq!(removed("a: &x 5\nb: *x\nc: *x\n", "b").unwrap(), "a: &x 5\nc: *x\n");
+        assert_eq!(
+            removed("a: &x {k: 1}\nb: {c: *x, d: *x}\n", "b/c").unwrap(),
+            "a: &x {k: 1}\nb: {d: *x}\n"
+        );
+        // An earlier entry of a repeated key does not take the place of the last one.
+        assert_eq!(removed("a: 1\nb: 2\na: 3\n", "a").unwrap(), "b: 2\n");
+        // The text before the number, which is the text of another key.
+        assert_eq!(removed("'1': text\n1: number\n", "1").unwrap(), "1: number\n");
+        assert_eq!(removed("1: number\ntrue: 2\n", "1").unwrap(), "true: 2\n");
+        // An entry of another mapping.
+        let merged = "base: &b {gain: 1, dark: 0}\ncam: {<<: *b, gain: 2}\n";
+        let refused = removed(merged, "cam/dark").unwrap_err();
+        assert!(matches!(refused, Error::Usage { argument: "path", .. }), "{refused}");
+        assert_eq!(removed(merged, "cam/gain").unwrap(), "base: &b {gain: 1, dark: 0}\ncam: {<<: *b}\n");
+        assert_eq!(removed(merged, "cam/<<").unwrap(), "base: &b {gain: 1, dark: 0}\ncam: {gain: 2}\n");
     }
 
     #[test]

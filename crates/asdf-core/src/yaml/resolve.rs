@@ -394,9 +394,9 @@ pub(super) fn is_plain_text(text: &str, flow: bool) -> bool {
         }
         _ => true,
     };
-    let edges = !text.starts_with([' ', '\t']) && !text.ends_with([' ', '\t', ':']);
-    let inside =
-        !text.contains(": ") && !text.contains(" #") && !text.contains(":\t") && !text.contains("\t#");
+    let edges = !text.starts_with(' ') && !text.ends_with([' ', ':']);
+    // Some readers, such as PyYAML without its library in C, end a plain scalar at a tab.
+    let inside = !text.contains(": ") && !text.contains(" #") && !text.contains('\t');
     let brackets =
         !flow || !text.contains([',', '[', ']', '{', '}', '?']) && !text.contains("::") && first != ':';
     let marker = text.starts_with("---") || text.starts_with("...");
@@ -492,6 +492,7 @@ mod tests {
             "---",
             "...",
             "a\nb",
+            "a\tb",
             "=",
             "<<",
             "0x",

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::replacement::sync_name;
 use super::{ReadAt, WriteAt, check_range};
 use crate::arith;
 use crate::error::{Clash, Error, Result};
@@ -36,6 +37,8 @@ pub struct FileStorage {
     len: u64,
     /// Whether this value has locked the file.
     locked: AtomicBool,
+    /// Whether the name of the file may be lost with the power, because it is new in its folder.
+    has_new_name: bool,
 }
 
 impl FileStorage {
@@ -91,12 +94,20 @@ impl FileStorage {
         let (file, len) = open().map_err(|e| Error::io(action, e).in_file(path, None))?;
         // The path is made absolute, because the working directory may change.
         let anchor = std::path::absolute(path).unwrap_or_else(|_| path.into());
-        Ok(Self { file, path: path.into(), anchor: Some(anchor), len, locked: AtomicBool::new(false) })
+        let (locked, path) = (AtomicBool::new(false), path.into());
+        Ok(Self { file, path, anchor: Some(anchor), len, locked, has_new_name: false })
     }
 
     /// Returns a file that was created under another name, or without one, and will be at `path`.
     pub(super) fn made(file: File, path: &Path) -> Self {
-        Self { file, path: path.into(), anchor: None, len: 0, locked: AtomicBool::new(false) }
+        let (locked, path) = (AtomicBool::new(false), path.into());
+        Self { file, path, anchor: None, len: 0, locked, has_new_name: false }
+    }
+
+    /// Returns the same file, whose name is new in its folder or is not. The next sync makes a new name durable, too.
+    pub(crate) fn with_new_name(mut self, is_new: bool) -> Self {
+        self.has_new_name = is_new;
+        self
     }
 
     /// Returns the same file, which is now at `path`, is locked, and has `len` bytes.
@@ -111,7 +122,8 @@ impl FileStorage {
     pub(super) fn again(&self) -> Result<Self> {
         let file = self.file.try_clone().map_err(|e| self.error("open", e, None))?;
         let (path, anchor) = (self.path.clone(), self.anchor.clone());
-        Ok(Self { file, path, anchor, len: self.len, locked: AtomicBool::new(false) })
+        let (len, locked) = (self.len, AtomicBool::new(false));
+        Ok(Self { file, path, anchor, len, locked, has_new_name: false })
     }
 
     /// Returns the reason why the file is not the one at its path, if there is one. The length is not checked.
@@ -298,7 +310,12 @@ impl WriteAt for FileStorage {
     }
 
     fn sync(&mut self) -> Result<()> {
-        self.file.sync_data().map_err(|e| self.error("sync", e, None))
+        self.file.sync_data().map_err(|e| self.error("sync", e, None))?;
+        if let Some(anchor) = self.anchor.as_deref().filter(|_| self.has_new_name) {
+            sync_name(anchor)?;
+            self.has_new_name = false;
+        }
+        Ok(())
     }
 
     fn check_unchanged(&self) -> Result<()> {

@@ -564,19 +564,23 @@ pub(crate) fn chunk_file(number: u64) -> String {
     format!("{number:08X}.chunk")
 }
 
+/// Returns the number of the chunk whose file has this name. Names that are written differently, such as `1f.chunk`, are not those of
+/// chunks.
+pub(crate) fn chunk_number(name: &str) -> Option<u64> {
+    let number = u64::from_str_radix(name.strip_suffix(".chunk")?, 16).ok()?;
+    (chunk_file(number) == name).then_some(number)
+}
+
 /// Returns whether a file of this name in the folder of a sparse frame is part of the frame. Whoever replaces such a folder by
 /// another frame must not remove anything else with it.
 ///
 /// ```
 /// let is_part = |name: &str| cframe::is_part_of_folder(name.as_ref());
 /// assert!(is_part("chunks.b2frame") && is_part("0000001F.chunk"));
-/// assert!(!is_part("notes.txt") && !is_part("best.chunk"));
+/// assert!(!is_part("notes.txt") && !is_part("bed.chunk"));
 /// ```
 pub fn is_part_of_folder(name: &OsStr) -> bool {
-    let Some(name) = name.to_str() else { return false };
-    let digits = name.strip_suffix(".chunk").unwrap_or_default();
-    let is_chunk = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    name == SPARSE_INDEX || is_chunk
+    name.to_str().is_some_and(|name| name == SPARSE_INDEX || chunk_number(name).is_some())
 }
 
 /// Returns the metalayer that makes a frame an array.

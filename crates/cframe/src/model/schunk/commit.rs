@@ -13,7 +13,7 @@ use sciformats_core::{Clash, Error, Result, WriteAt};
 use super::SChunk;
 use super::home::{Hold, Home};
 use crate::model::compress::special;
-use crate::model::frame::{Frame, SPARSE_INDEX, chunk_file};
+use crate::model::frame::{Frame, SPARSE_INDEX, chunk_file, chunk_number};
 use crate::model::layout::{self, Entry, Place, Space, Stored};
 use crate::spec::frame_header::ChunkSize;
 use crate::spec::offset::Offset;
@@ -379,8 +379,11 @@ fn apply_folder(folder: &Path, steps: &[FolderStep], mut hold: Option<Hold>) -> 
                     (hold, is_new) = (Some(held), true);
                 })
             }
-            FolderStep::Remove(number) => std::fs::remove_file(folder.join(chunk_file(*number)))
-                .map_err(|e| io("remove a chunk from", e)),
+            FolderStep::Remove(number) => {
+                // The frame is the new one already. A file that cannot be removed does no harm, and the next commit tries it again.
+                let _ = std::fs::remove_file(folder.join(chunk_file(*number)));
+                Ok(())
+            }
         };
         if let Err(error) = done {
             is_new |= matches!(step, FolderStep::Index(bytes, _) if may_be_in_place(folder, bytes));
@@ -422,8 +425,7 @@ pub(super) fn chunk_files(folder: &Path) -> std::io::Result<Vec<u64>> {
     let mut numbers = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let name = entry?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_suffix(".chunk"));
-        numbers.extend(number.and_then(|digits| u64::from_str_radix(digits, 16).ok()));
+        numbers.extend(name.to_str().and_then(chunk_number));
     }
     Ok(numbers)
 }

@@ -28,7 +28,7 @@ impl Session<FileStorage> {
     /// # Errors
     /// Those of [`open`](Self::open); `Io` if the file exists.
     pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
-        let storage = FileStorage::create_new(path.as_ref())?;
+        let storage = FileStorage::create_new(path.as_ref())?.with_new_name(true);
         storage.try_lock()?;
         Ok(Self { path: Some(path.as_ref().into()), ..Self::over(storage) })
     }
@@ -157,6 +157,38 @@ fn is_held(file: &FileStorage) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn the_first_sync_of_a_new_file_makes_its_name_durable() {
+        use crate::WriteAt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let made: [fn(&Path) -> FileStorage; 3] = [
+            |path| Session::create_new(path).unwrap().into_storage(),
+            |path| Replacement::create_new(path).unwrap().finish_open(Durability::Process).unwrap(),
+            |path| {
+                std::fs::write(path, b"old").unwrap();
+                let mut session = Session::open(path).unwrap();
+                session.replace(Replacement::of_held(path).unwrap(), Durability::Process).unwrap();
+                session.into_storage()
+            },
+        ];
+        // Without its folder, a file can be synced, but not its name.
+        for make in made {
+            let inner = folder.path().join("inner");
+            for is_durable in [false, true] {
+                std::fs::create_dir(&inner).unwrap();
+                let mut file = make(&inner.join("file"));
+                file.write_at(0, b"bytes").unwrap();
+                if is_durable {
+                    file.sync().unwrap();
+                }
+                std::fs::remove_dir_all(&inner).unwrap();
+                assert_eq!(file.sync().is_ok(), is_durable);
+            }
+        }
+    }
 
     #[test]
     fn what_cannot_be_read_while_a_writer_has_the_file_is_a_conflict() {

@@ -70,8 +70,8 @@ impl Replacement {
     /// created one in the meantime keeps it.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if a writer has the existing file open; `Io`, if the folder cannot be written to, or if there is
-    /// something at `target` that is not a regular file.
+    /// [`Error::Conflict`] if a writer has the existing file open; `Io`, if the folder or the existing file cannot be written to, or
+    /// if there is something at `target` that is not a regular file.
     pub fn create(target: impl AsRef<Path>) -> Result<Self> {
         let (target, existing) = resolved(target.as_ref());
         regular(&target, existing.as_ref())?;
@@ -177,8 +177,9 @@ impl Replacement {
             Existing::Refused => file.finish_new(&self.target)?,
             Existing::Replaced => file.finish(&self.target)?,
         };
+        let is_durable = folder.is_some();
         folder.map_or(Ok(()), |folder| folder.sync())?;
-        Ok(storage)
+        Ok(storage.with_new_name(!is_durable))
     }
 }
 
@@ -249,8 +250,9 @@ fn resolved(target: &Path) -> (PathBuf, Option<fs::Metadata>) {
     (target.into(), None)
 }
 
-/// Checks that what is at `target`, if anything, is a regular file. Anything else, such as a device or a pipe, cannot be
-/// replaced by a file without harm.
+/// Checks that what is at `target`, if anything, is a regular file that this process may write to. Anything else, such as a device or a
+/// pipe, cannot be replaced by a file without harm. Who may write to the folder could replace a file that is protected from writing, but
+/// it is protected because it must not change.
 fn regular(target: &Path, existing: Option<&fs::Metadata>) -> Result<()> {
     let refused = |e| Err(Error::io("write", e).in_file(target, None));
     match existing {
@@ -258,7 +260,8 @@ fn regular(target: &Path, existing: Option<&fs::Metadata>) -> Result<()> {
         Some(metadata) if !metadata.is_file() => {
             refused(io::Error::new(io::ErrorKind::InvalidInput, "it is a device, a pipe or a socket"))
         }
-        _ => Ok(()),
+        Some(_) => fs::OpenOptions::new().write(true).open(target).map(drop).or_else(refused),
+        None => Ok(()),
     }
 }
 
@@ -460,6 +463,11 @@ fn exchange(new: &Path, target: &Path) -> io::Result<()> {
         fs::rename(new, target).or_else(|e| fs::rename(&aside, target).and(Err(e)))?;
         fs::rename(&aside, new)
     }
+}
+
+/// Makes the name of a file durable.
+pub(super) fn sync_name(path: &Path) -> Result<()> {
+    Folder::to_sync(path, Durability::Power)?.map_or(Ok(()), |folder| folder.sync())
 }
 
 /// The folder of a file that gets its name there. It is opened before, so that only the device can fail afterwards.

@@ -274,3 +274,30 @@ fn a_named_temporary_file_does_the_same() {
     drop(Temporary::named(&path).unwrap());
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
+
+#[test]
+#[cfg(unix)]
+fn a_file_that_must_not_be_written_is_not_replaced() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("data");
+    fs::write(&path, b"a week of work").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    // The administrator may write to every file.
+    let may_write = fs::OpenOptions::new().write(true).open(&path).is_ok();
+    let results = [
+        Replacement::create(&path).map(drop),
+        Replacement::of_held(&path).map(drop),
+        Scratch::beside(&path).map(drop),
+        Scratch::sibling(&path, |_| true).map(drop),
+    ];
+    for result in results {
+        match result {
+            Ok(()) => assert!(may_write),
+            Err(Error::Io { source, .. }) => assert_eq!(source.kind(), io::ErrorKind::PermissionDenied),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!(fs::read(&path).unwrap(), b"a week of work");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
