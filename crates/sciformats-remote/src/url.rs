@@ -53,6 +53,13 @@ impl Url {
         if authority.is_empty() {
             return Err(wrong("names no host"));
         }
+        let port = authority.rsplit(']').next().and_then(|host| host.split_once(':'));
+        if port.is_some_and(|(_, port)| !port.bytes().all(|byte| byte.is_ascii_digit())) {
+            // What follows the colon may be a part of a password, which no message may show.
+            return Err(wrong(
+                "has a port that is no number; in a password, write `/` as %2F, `?` as %3F and `#` as %23",
+            ));
+        }
         let slash = if path.starts_with('/') { "" } else { "/" };
         let rest = format!("{slash}{path}");
         Ok(Self { scheme, authority: authority.to_ascii_lowercase(), rest, user })
@@ -216,6 +223,22 @@ mod tests {
             assert_eq!(to.authorization(), None);
         }
         assert!(url.join("ftp://b.example/").is_err());
+    }
+
+    #[test]
+    fn a_password_with_slashes_is_no_host() {
+        for text in
+            ["https://me:SEC/RET@a.example/f", "https://me:SEC?RET@a.example/f", "http://me:S#T@a.example/"]
+        {
+            let error = Url::parse(text).unwrap_err();
+            assert!(error.to_string().contains("%2F"), "{error}");
+            assert_eq!(crate::shown(text), "an invalid URL");
+        }
+        for text in
+            ["http://[::1]:8080/", "http://[::1]/", "http://a.example:/", "http://me:p/q@a.example:80/"]
+        {
+            assert_eq!(Url::parse(text).is_ok(), !text.contains('@'), "{text}");
+        }
     }
 
     #[test]
