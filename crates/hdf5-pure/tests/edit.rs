@@ -444,3 +444,62 @@ fn an_empty_comment_is_none() {
     editor.commit().unwrap();
     assert_eq!(comment(&mut editor, "x"), None);
 }
+
+#[test]
+fn an_identifier_never_means_another_object() {
+    let made = Writer::in_memory(&CreateOptions::default()).unwrap().into_bytes().unwrap();
+    let mut editor = Editor::in_storage(Box::new(made), &EditOptions::default()).unwrap();
+    let mut removed = Vec::new();
+    for round in 0..3 {
+        // Of an object whose address was asked for, the space is used again.
+        let a = editor.dataset("a").attribute("round", round).write(&[1, 2, 3]).unwrap();
+        editor.reference(a).unwrap();
+        let is_stored = round == 1;
+        if is_stored {
+            editor.commit().unwrap();
+        }
+        editor.unlink("a").unwrap();
+        assert!(editor.dataset("b").shape([9]).write(&[1, 2, 3]).is_err());
+        let b = editor.dataset("b").write(&[4, 5, 6]).unwrap();
+        assert_ne!(a, b);
+        if round == 2 {
+            // Before the removal is written, the object may get a link again.
+            editor.root().hard_link("again", a).unwrap();
+        }
+        editor.commit().unwrap();
+        let c = editor.dataset("c").write(&[7, 8, 9]).unwrap();
+        editor.reference(c).unwrap();
+        if round < 2 {
+            removed.push(a);
+        }
+        for &gone in &removed {
+            let refused = [
+                editor.attribute(gone, "x", 1),
+                editor.comment(gone, "x"),
+                editor.open_id(gone).map(drop),
+                editor.reference(gone).map(drop),
+                editor.root().hard_link("x", gone).map(drop),
+            ];
+            assert!(
+                refused.iter().all(|one| matches!(one, Err(Error::Usage { .. }))),
+                "{round}: {refused:?}"
+            );
+        }
+        editor.commit().unwrap();
+        let file = editor.file().unwrap();
+        for (name, elements) in [("b", [4, 5, 6]), ("c", [7, 8, 9])] {
+            let dataset = file.dataset(name).unwrap();
+            assert_eq!(
+                (dataset.read::<i32>().unwrap(), dataset.attributes().unwrap().len()),
+                (elements.into(), 0)
+            );
+        }
+        editor.unlink("b").unwrap();
+        editor.unlink("c").unwrap();
+        removed.extend([b, c]);
+        editor.commit().unwrap();
+    }
+    let file = editor.file().unwrap();
+    assert_eq!(file.dataset("again").unwrap().attribute("round").unwrap().read::<i32>().unwrap(), [2]);
+    assert_eq!(file.root().unwrap().links().unwrap().len(), 1);
+}

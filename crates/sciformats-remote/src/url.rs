@@ -53,6 +53,13 @@ impl Url {
         if authority.is_empty() {
             return Err(wrong("names no host"));
         }
+        let port = authority.rsplit(']').next().and_then(|host| host.split_once(':'));
+        if port.is_some_and(|(_, port)| !port.bytes().all(|byte| byte.is_ascii_digit())) {
+            // What follows the colon may be a part of a password, which no message may show.
+            return Err(wrong(
+                "has a port that is no number; in a password, write `/` as %2F, `?` as %3F and `#` as %23",
+            ));
+        }
         let slash = if path.starts_with('/') { "" } else { "/" };
         let rest = format!("{slash}{path}");
         Ok(Self { scheme, authority: authority.to_ascii_lowercase(), rest, user })
@@ -69,20 +76,23 @@ impl Url {
             return Self::parse(location);
         }
         let path = self.rest.split('?').next().unwrap_or_default();
-        let rest = match location.as_bytes().first() {
-            Some(b'/') => location.to_owned(),
-            Some(b'?') => format!("{path}{location}"),
+        let end = location.find(['?', '#']).unwrap_or(location.len());
+        let (to, query) = location.split_at_checked(end).unwrap_or((location, ""));
+        let to = match to.as_bytes().first() {
+            Some(b'/') => without_dots(to),
+            None => path.to_owned(),
             _ => {
                 let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-                format!("{folder}/{location}")
+                without_dots(&format!("{folder}/{to}"))
             }
         };
-        Self::parse(&Self { rest, ..base }.request())
+        Self::parse(&Self { rest: format!("{to}{query}"), ..base }.request())
     }
 
-    /// Returns the URL for a request, without user and password, which are sent in a header.
+    /// Returns the URL for a request, without user and password, which are sent in a header. Characters that a URL must not contain as
+    /// they are, such as those that are not ASCII, are encoded.
     pub(crate) fn request(&self) -> String {
-        format!("{}://{}{}", self.scheme, self.authority, self.rest)
+        format!("{}://{}{}", self.scheme, self.authority, encoded(&self.rest))
     }
 
     /// Returns the scheme, host and port, which credentials are bound to.
@@ -119,12 +129,46 @@ pub(crate) fn basic(user: &str) -> String {
     format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(user))
 }
 
+/// Encodes characters of a path and a query that are not ASCII, or that no URL contains as they are. Escapes stay as they are.
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_ascii() && !"\"<>\\^`{|}".contains(character) {
+            out.push(character);
+        } else {
+            let mut bytes = [0; 4];
+            out.extend(character.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02X}")));
+        }
+    }
+    out
+}
+
+/// Resolves the parts `.` and `..` of a path that begins with a slash.
+fn without_dots(path: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    let mut parts = path.split('/').peekable();
+    while let Some(part) = parts.next() {
+        if part != "." && part != ".." {
+            kept.push(part);
+            continue;
+        }
+        if part == ".." && kept.len() > 1 {
+            kept.pop();
+        }
+        if parts.peek().is_none() {
+            kept.push("");
+        }
+    }
+    kept.join("/")
+}
+
 /// Decodes `%20` and similar escapes.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = after.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
         let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         match code.filter(|_| byte == b'%') {
             Some(code) => {
@@ -168,12 +212,48 @@ mod tests {
             ("?r=2", "https://a.example/x/y?r=2"),
             ("//b.example/z", "https://b.example/z"),
             ("http://b.example", "http://b.example/"),
+            ("../z", "https://a.example/z"),
+            ("./z/./y?a=../b", "https://a.example/x/z/y?a=../b"),
+            ("/p/q/../r/..", "https://a.example/p/"),
+            ("../../../z", "https://a.example/z"),
+            ("ü#part", "https://a.example/x/%C3%BC"),
         ] {
             let to = url.join(location).unwrap();
             assert_eq!(to.request(), expected);
             assert_eq!(to.authorization(), None);
         }
         assert!(url.join("ftp://b.example/").is_err());
+    }
+
+    #[test]
+    fn a_password_with_slashes_is_no_host() {
+        for text in
+            ["https://me:SEC/RET@a.example/f", "https://me:SEC?RET@a.example/f", "http://me:S#T@a.example/"]
+        {
+            let error = Url::parse(text).unwrap_err();
+            assert!(error.to_string().contains("%2F"), "{error}");
+            assert_eq!(crate::shown(text), "an invalid URL");
+        }
+        for text in
+            ["http://[::1]:8080/", "http://[::1]/", "http://a.example:/", "http://me:p/q@a.example:80/"]
+        {
+            assert_eq!(Url::parse(text).is_ok(), !text.contains('@'), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_url_cannot_contain_is_encoded() {
+        let url = Url::parse("https://a.example/größe/a%20b%2Fc/{x}|\"y\".h5?key=ä&sign=a%2Bb+c/~").unwrap();
+        let expected =
+            "https://a.example/gr%C3%B6%C3%9Fe/a%20b%2Fc/%7Bx%7D%7C%22y%22.h5?key=%C3%A4&sign=a%2Bb+c/~";
+        assert_eq!(url.request(), expected);
+        // Messages show it as it was written.
+        assert_eq!(url.to_string(), "https://a.example/größe/a%20b%2Fc/{x}|\"y\".h5");
+        // A percent sign without two digits is a sign of the password.
+        assert_eq!(
+            Url::parse("https://me:1%+5%zz%41@a.example/").unwrap().authorization().unwrap(),
+            basic("me:1%+5%zzA")
+        );
     }
 
     #[test]

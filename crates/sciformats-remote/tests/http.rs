@@ -292,12 +292,26 @@ fn servers_that_know_no_ranges() {
 }
 
 #[test]
-fn spaces_in_a_redirect_are_encoded() {
+fn what_a_url_cannot_contain_is_encoded() {
     let store = Server::new(bytes());
     let front = Server::new(Vec::new());
-    front.set(std::iter::repeat_n(Fault::Redirect(store.url("/a file?key=a b")), 10));
+    front.set(std::iter::repeat_n(Fault::Redirect(store.url("/a file\u{fc}?key=a b")), 10));
     read(&open(&front.url("/f"), &options()).unwrap()).unwrap();
-    assert!(store.seen().iter().all(|seen| seen.path == "/a%20file?key=a%20b"));
+    assert!(store.seen().iter().all(|seen| seen.path == "/a%20file%C3%BC?key=a%20b"));
+    read(&open(&store.url("/gr\u{f6}\u{df}e/{a}.h5"), &options()).unwrap()).unwrap();
+    assert!(store.seen().iter().all(|seen| seen.path == "/gr%C3%B6%C3%9Fe/%7Ba%7D.h5"));
+}
+
+#[test]
+fn twelve_redirects_are_followed() {
+    for (redirects, followed) in [(12, true), (13, false)] {
+        let server = Server::new(bytes());
+        let to = |number: usize| Fault::Redirect(format!("../{number}/f"));
+        server.set((1..=redirects).map(to));
+        let opened = open(&server.url("/0/f"), &options().with_ends(1000, 0));
+        assert_eq!(opened.is_ok(), followed, "{redirects} redirects");
+        assert_eq!(server.seen().last().unwrap().path, "/12/f");
+    }
 }
 
 #[test]

@@ -102,9 +102,13 @@ export function open(source: string | URL | Blob | ArrayBuffer | ArrayBufferView
 export interface Grid {
   rows: number;
   columns: number;
+  /** The lowest and the highest finite element that was read. */
   low: number | null;
   high: number | null;
   missing: number;
+  infinite: number;
+  /** The lengths of all dimensions of the array. */
+  shape: number[];
   values: Float64Array;
   whole: boolean;
 }
@@ -129,7 +133,8 @@ export class SciFile {
   grid(path: string, options: ReadOptions & { y: number; x: number; fixed?: number[]; y0?: number; y1?: number; x0?: number; x1?: number; rows?: number; columns?: number }): Promise<Grid>;
   line(path: string, options: ReadOptions & { x: number; fixed?: number[]; from?: number; to?: number; columns?: number }): Promise<{ raw: boolean; low: number | null; high: number | null; values: Float64Array }>;
   along(path: string, axis: number, options?: Options & { first?: number; step?: number; count?: number }): Promise<{ kind: "none" | "numbers" | "times" | "texts"; label?: string; units?: string | null; texts?: (string | null)[]; values: Float64Array | null }>;
-  statistics(path: string, options?: ReadOptions & { bins?: number; low?: number; high?: number }): Promise<{ count: number; all: number; low: number | null; high: number | null; mean: number | null; squares: number; counts: Uint32Array | null }>;
+  /** Statistics of the finite elements. What is too large for a number is null. */
+  statistics(path: string, options?: ReadOptions & { bins?: number; low?: number; high?: number }): Promise<{ count: number; infinite: number; all: number; low: number | null; high: number | null; sum: number | null; mean: number | null; squares: number | null; counts: Uint32Array | null }>;
   structures(options?: Options & { at?: number; count?: number }): Promise<{ size: number; structures: [string, number, number, number, [string, string][]][]; more: boolean }>;
   verify(options?: Options): Promise<{ faults: { path: string | null; error: string; offset: number | null; blame: string }[]; findings: number; objects: number; bytes: number }>;
   close(): void;

@@ -35,12 +35,22 @@ export function table(name, inverted = false) {
   return out;
 }
 
+/** A range with room for a share of it on both sides; its ends are finite numbers if those of the range are. */
+export function roomy(low, high, share) {
+  const room = high * share - low * share || Math.abs(high) * share || 0.5;
+  return [Math.max(low - room, -Number.MAX_VALUE), Math.min(high + room, Number.MAX_VALUE)];
+}
+
+/** The lowest value above zero; NaN if there is none. */
+export function lowestPositive(values) {
+  let low = Infinity;
+  for (const value of values) if (value > 0 && value < low) low = value;
+  return low < Infinity ? low : NaN;
+}
+
 /** How a value becomes a number from 0 to 1, and back. */
 export function scaleOf(kind, low, high) {
-  if (!(high > low)) {
-    const half = Math.abs(low) * 0.05 || 0.5;
-    [low, high] = [low - half, low + half];
-  }
+  if (!(high > low)) [low, high] = roomy(low, low, 0.05);
   const of = {
     linear: [(v) => v, (v) => v],
     sqrt: [(v) => Math.sign(v) * Math.sqrt(Math.abs(v)), (v) => Math.sign(v) * v * v],
@@ -55,8 +65,10 @@ export function scaleOf(kind, low, high) {
     if (!(high > 0)) high = 1;
     if (!(low > 0)) low = high / 1e6;
   }
-  const [from, to] = [forth(low), forth(high)];
-  return { kind, low, high, to01: (v) => (forth(v) - from) / (to - from), from01: (t) => back(from + t * (to - from)) };
+  // Two numbers may be further apart than the largest number is from zero.
+  const part = Number.isFinite(forth(high) - forth(low)) ? 1 : 0.5;
+  const [from, to] = [forth(low) * part, forth(high) * part];
+  return { kind, low, high, to01: (v) => (forth(v) * part - from) / (to - from), from01: (t) => back((from + t * (to - from)) / part) };
 }
 
 /** Paints a grid of values; what is missing stays transparent. */

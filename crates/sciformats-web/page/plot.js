@@ -176,12 +176,12 @@ export function apart(one, other, rounded = false) {
 /** Round numbers from `low` to `high`, about `most` of them. */
 export function ticks(low, high, most) {
   if (!(high > low) || most < 1) return [low];
-  const rough = (high - low) / most;
+  const rough = high / most - low / most;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((times) => times * power >= rough * 0.999) * power;
   const out = [];
   const first = Math.ceil(low / step - 1e-9);
-  for (let at = first; at * step <= high + step * 1e-9 && out.length < 50; at += 1) out.push(Number((at * step).toPrecision(12)));
+  for (let at = first; at * step - step * 1e-9 <= high && out.length < 50; at += 1) out.push(Number((at * step).toPrecision(12)));
   return out;
 }
 
@@ -279,17 +279,19 @@ export class Along {
     return (low + (value - places[low]) / (places[high] - places[low])) * this.step;
   }
 
-  /** What people call the place of an index. */
+  /** What people call the place of an index. Of a long dimension only every `step`th coordinate was read: between them, it is about that. */
   name(index) {
     const whole = Math.round(index);
-    if (this.kind === "times") return dated(this.texts?.[Math.round(whole / this.step)]);
-    if (this.kind === "texts") return this.texts?.[Math.round(whole / this.step)] ?? String(whole);
-    if (this.places) return `${brief(this.at(whole))}${this.units && !/^(1|none|)$/.test(this.units) ? ` ${this.units}` : ""}`;
+    const about = whole % this.step === 0 ? "" : "≈ ";
+    if (this.kind === "times") return `${about}${dated(this.texts?.[Math.min(Math.round(whole / this.step), this.texts.length - 1)])}`;
+    if (this.kind === "texts") return (about ? null : this.texts?.[whole / this.step]) ?? String(whole);
+    if (this.places) return `${about}${brief(this.at(whole))}${this.units && !/^(1|none|)$/.test(this.units) ? ` ${this.units}` : ""}`;
     return String(whole);
   }
 
-  /** The same without units, for the headings of tables. */
+  /** The same without units, for the headings of tables; the index itself if not every coordinate was read. */
   short(index) {
+    if (this.step > 1) return String(index);
     return this.places && this.kind === "numbers" ? brief(this.at(index)) : String(this.name(index));
   }
 

@@ -22,6 +22,7 @@ export class Table {
     host.replaceChildren(this.space, this.table);
     host.tabIndex = 0;
     this.on = [0, 0];
+    this.aims = {};
     this.stop = new AbortController();
     this.widths = heads ? heads.map((head) => Math.min(300, Math.max(84, 12 + 7.4 * head.name.length))) : null;
     this.width = left ? 190 : 112;
@@ -44,6 +45,17 @@ export class Table {
 
   get height() {
     return parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--row")) || 28;
+  }
+
+  /** Whether the columns together are wider than an element may be, so that a pixel stands for more of them. */
+  get wide() {
+    return !this.widths && this.columns * this.width > HEIGHT;
+  }
+
+  /** The row or column that keys have brought into view, as long as nothing else has scrolled: a pixel may stand for many of them. */
+  aimed(side, scrolled) {
+    const aim = this.aims[side];
+    return aim && Math.abs(aim.scrolled - scrolled) < 1 ? aim.at : null;
   }
 
   block(row, column) {
@@ -92,7 +104,8 @@ export class Table {
     const visible = Math.max(1, Math.floor(view.height / height) - 1);
     const total = Math.min(HEIGHT, (this.rows + 1) * height);
     const reach = Math.max(1, total - view.height);
-    const first = this.rows <= visible ? 0 : Math.round(Math.min(1, host.scrollTop / reach) * (this.rows - visible));
+    const most = Math.max(0, this.rows - visible);
+    const first = Math.min(most, this.aimed("top", host.scrollTop) ?? Math.round(Math.min(1, host.scrollTop / reach) * most));
     const last = Math.min(this.rows, first + visible + 1);
     const heads = 90;
     let column = 0;
@@ -104,7 +117,7 @@ export class Table {
     } else {
       column = Math.min(Math.max(0, this.columns - 1), Math.floor(host.scrollLeft / this.width));
       widths += Math.min(HEIGHT, this.columns * this.width);
-      if (this.columns * this.width > HEIGHT) column = Math.round((host.scrollLeft / (HEIGHT - view.width)) * (this.columns - 1));
+      if (this.wide) column = this.aimed("left", host.scrollLeft) ?? Math.round(Math.min(1, host.scrollLeft / (HEIGHT - view.width)) * (this.columns - 1));
     }
     this.space.style.height = `${total}px`;
     this.space.style.width = `${Math.max(widths, 1)}px`;
@@ -150,8 +163,15 @@ export class Table {
     if (row < this.first || row >= this.first + this.visible) {
       const wanted = row < this.first ? row : row - this.visible + 1;
       this.host.scrollTop = (wanted / Math.max(1, this.rows - this.visible)) * this.reach;
+      this.aims.top = { at: wanted, scrolled: this.host.scrollTop };
     }
-    if (column < this.column || column >= this.right - 1) {
+    if (this.wide && (column < this.column || column >= this.right - 1)) {
+      const { clientWidth } = this.host;
+      const shown = Math.max(1, Math.floor((clientWidth - 90) / this.width));
+      const wanted = column < this.column ? column : Math.max(0, column - shown + 1);
+      this.host.scrollLeft = (wanted / (this.columns - 1)) * (HEIGHT - clientWidth);
+      this.aims.left = { at: wanted, scrolled: this.host.scrollLeft };
+    } else if (column < this.column || column >= this.right - 1) {
       const before = this.widths ? this.widths.slice(0, column).reduce((sum, width) => sum + width, 0) : column * this.width;
       this.host.scrollLeft = column < this.column ? before : Math.max(0, before - this.host.clientWidth + 90 + 2 * (this.widths?.[column] ?? this.width));
     }

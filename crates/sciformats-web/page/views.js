@@ -1,6 +1,6 @@
 // The views of an object: table, line, heat map, and the others. Each view has controls, reads what it shows, and draws it.
 
-import { DARK_LINES, LINES, MAPS, SCALES, paint, percentiles, scaleOf, table as colourTable } from "./colour.js";
+import { DARK_LINES, LINES, MAPS, SCALES, lowestPositive, paint, percentiles, roomy, scaleOf, table as colourTable } from "./colour.js";
 import { brief, count, debounce, download, h, sides, size } from "./dom.js";
 import { Along, CanvasPainter, SvgPainter, apart, frame, ticks, ticksOf } from "./plot.js";
 import { Table } from "./table.js";
@@ -497,10 +497,11 @@ class HeatMap extends View {
     const [grid, alongY, alongX] = await Promise.all([file.grid(of.path, request), this.along(y), this.along(x)]);
     if (choices.minus) {
       const other = await file.grid(choices.minus, request);
-      if (other.rows !== grid.rows || other.columns !== grid.columns) throw new Error(`${choices.minus} has another shape than ${of.path}`);
+      if (other.shape.join() !== grid.shape.join()) throw new Error(`${choices.minus} has another shape than ${of.path}`);
       let [low, high] = [Infinity, -Infinity];
       for (let i = 0; i < grid.values.length; i += 1) {
         const apart = (grid.values[i] -= other.values[i]);
+        if (!Number.isFinite(apart)) continue;
         if (apart < low) low = apart;
         if (apart > high) high = apart;
       }
@@ -518,9 +519,9 @@ class HeatMap extends View {
     if (!data) return;
     const { values, low, high } = data.grid;
     let ends = [low, high];
-    if (choices.domain === "by hand" && choices.hand) ends = choices.hand;
+    if (choices.domain === "by hand" && choices.hand) ends = [...choices.hand];
     else if (choices.domain !== "100" && choices.domain !== "by hand") ends = percentiles(values, Number(choices.domain) / 100);
-    if (choices.scale === "log" && !(ends[0] > 0)) ends[0] = Math.min(...[...values].filter((value) => value > 0));
+    if (choices.scale === "log" && !(ends[0] > 0)) ends[0] = lowestPositive(values);
     if (choices.minus && choices.domain !== "by hand") {
       const most = Math.max(Math.abs(ends[0]), Math.abs(ends[1])) || 1;
       ends = [-most, most];
@@ -543,6 +544,7 @@ class HeatMap extends View {
     const notes = [];
     if (grid.down.step > 1 || grid.across.step > 1) notes.push(`every ${grid.down.step > 1 ? `${grid.down.step}th row` : "row"}${grid.across.step > 1 ? `, every ${grid.across.step}th column` : ""}`);
     if (grid.missing) notes.push(`${count(grid.missing)} of ${count(grid.all)} missing`);
+    if (grid.infinite) notes.push(`${count(grid.infinite)} infinite`);
     const axis = (along, range, flip, more = []) => ({
       title: [along.title(), ...more].join(" · "), grid: false,
       ticks: (most) => along.ticks(range.from, range.to - 1, most).map(({ at, text }) => {
@@ -719,10 +721,9 @@ class Line extends View {
     let high = Math.max(line.high ?? -Infinity, beside?.high ?? -Infinity);
     if (!(low <= high)) [low, high] = [0, 1];
     if (choices.scaleY !== "log") {
-      const room = (high - low) * 0.05 || Math.abs(high) * 0.05 || 0.5;
-      [low, high] = [low - room, high + room];
+      [low, high] = roomy(low, high, 0.05);
     } else if (!(low > 0)) {
-      low = Math.min(...[...line.values].filter((value) => value > 0));
+      low = lowestPositive(line.values);
     }
     const scale = scaleOf(choices.scaleY, low, high);
     const span = Math.max(1, range.to - range.from - 1);
@@ -744,7 +745,7 @@ class Line extends View {
         for (const i of whole.reverse()) band.push(across(range.from + i), up(line.values[i] - error.values[i]));
         painter.area(band, `${colours.lines[0]}33`);
       }
-      [line, beside].forEach((one, at) => one && this.stroke(painter, one, colours.lines[at], { across, up, range, points: choices.points }));
+      [line, beside].forEach((one, at) => one && this.stroke(painter, one, colours.lines[at], { across, up, points: choices.points }));
     });
     if (beside) {
       [this.of.path, choices.beside].forEach((text, at) => {
@@ -763,7 +764,7 @@ class Line extends View {
     return apart(line.values, beside.values, /^u?int64$/.test(this.of.type));
   }
 
-  stroke(painter, { raw, values, columns, along }, colour, { across, up, range, points }) {
+  stroke(painter, { raw, values, columns, along }, colour, { across, up, points }) {
     const path = [];
     if (raw) {
       for (let i = 0; i < values.length; i += 1) path.push(across(along.first + i * along.step), up(values[i]));
@@ -772,7 +773,8 @@ class Line extends View {
       return;
     }
     for (let i = 0; i < columns; i += 1) {
-      const x = across(range.from + ((i + 0.5) * (range.to - range.from - 1)) / columns);
+      // The middle of the elements of the column; another array may be shorter than the range.
+      const x = across(along.first + (((i + 0.5) * along.count) / columns - 0.5) * along.step);
       if (!Number.isFinite(values[i])) {
         path.push(NaN, NaN);
         continue;
@@ -791,8 +793,12 @@ class Line extends View {
     const { line, along, range, beside } = data;
     const index = Math.round(range.from + px * (range.to - range.from - 1));
     const of = (one) => {
-      if (one.raw) return brief(one.values[Math.max(0, Math.min(one.values.length - 1, Math.round((index - one.along.first) / one.along.step)))]);
-      const column = Math.min(one.columns - 1, Math.floor(px * one.columns));
+      const { first, step, count: read } = one.along;
+      const place = Math.max(0, Math.round((index - first) / step));
+      // Another array may be shorter. If only some elements were read, the last one stands for those after it.
+      if (index >= first + read * step) return "–";
+      if (one.raw) return brief(one.values[Math.min(read - 1, place)]);
+      const column = Math.min(one.columns - 1, Math.floor(((place + 0.5) * one.columns) / read));
       return `${brief(one.values[column])} … ${brief(one.values[one.columns + column])}`;
     };
     const units = this.of.units && !/^1?$/.test(this.of.units) ? ` ${this.of.units}` : "";
@@ -896,8 +902,7 @@ class Scatter extends View {
         if (value < low) low = value;
         if (value > high) high = value;
       }
-      const room = (high - low) * 0.04 || 0.5;
-      return scaleOf("linear", low - room, high + room);
+      return scaleOf("linear", ...roomy(low, high, 0.04));
     };
     const [x, y] = [scale(data.x), scale(data.y)];
     const marks = (of) => (most) => ticksOf(of, most).map((value) => ({ at: of.to01(value), text: brief(value) }));
@@ -1074,23 +1079,25 @@ class Histogram extends View {
     const { of, choices, file } = this;
     this.busy(true);
     const { slices, all, read } = this.slices();
-    const total = { count: 0, all: 0, low: Infinity, high: -Infinity, mean: 0, squares: 0, sum: 0 };
+    const total = { count: 0, infinite: 0, all: 0, low: Infinity, high: -Infinity, mean: 0, squares: 0, sum: 0 };
     const ask = (slice, more) => file.statistics(of.path, { view: "numbers", slice, field: choices.field, part: choices.part, signal, ...more });
     for (const slice of slices) {
       const part = await ask(slice, {});
       total.all += part.all;
+      total.infinite += part.infinite;
       if (part.count === 0) continue;
-      // The means and squares of two parts are those of their union.
+      // The means and squares of two parts are those of their union. What is too large for a number is null.
       const sum = total.count + part.count;
       const apart = part.mean - total.mean;
-      total.squares += part.squares + (apart * apart * total.count * part.count) / sum;
-      total.mean += (apart * part.count) / sum;
+      total.squares += (part.squares ?? Infinity) + (total.count && apart * apart * ((total.count * part.count) / sum));
+      total.mean += apart * (part.count / sum);
       total.count = sum;
-      total.sum += part.sum;
+      total.sum += part.sum ?? Infinity;
       total.low = Math.min(total.low, part.low);
       total.high = Math.max(total.high, part.high);
     }
     let { low, high } = total;
+    if (total.count === 0) [low, high] = [0, 1];
     const whole = /^u?int|bool|enum/.test(of.type ?? "") && high - low < 200;
     let bins = choices.bins === "auto" ? Math.max(10, Math.min(80, Math.round(2 * Math.cbrt(total.count)))) : Number(choices.bins);
     if (whole && choices.bins === "auto") {
@@ -1099,15 +1106,19 @@ class Histogram extends View {
     } else if (low === high) {
       [low, high] = [low - 0.5, high + 0.5];
     }
+    // Of large numbers, the next ones are further away.
+    if (low === high) [low, high] = roomy(low, high, 0.05);
     const counts = new Float64Array(bins);
     if (total.count > 0) {
       for (const slice of slices) (await ask(slice, { bins, low, high })).counts?.forEach((count, at) => (counts[at] += count));
     }
     this.data = { counts, low, high, total };
     const deviation = Math.sqrt(total.squares / total.count);
-    const shown = [["Values", count(total.count)], ["Missing", count(total.all - total.count)], ["Lowest", brief(total.low)], ["Highest", brief(total.high)], ["Mean", brief(total.mean)], ["Deviation", brief(deviation)], ["Sum", brief(total.sum)]];
+    const told = (number) => (Number.isFinite(number) ? brief(number) : "too large");
+    const shown = [["Values", count(total.count)], ["Missing", count(total.all - total.count - total.infinite)], ["Lowest", brief(total.low)], ["Highest", brief(total.high)], ["Mean", told(total.mean)], ["Deviation", told(deviation)], ["Sum", told(total.sum)]];
+    if (total.infinite) shown.splice(2, 0, ["Infinite", count(total.infinite)]);
     if (read < all) shown.push(["Read", `${Math.round((100 * read) / all)} %`]);
-    this.numbers.replaceChildren(...shown.map(([key, text]) => h("div", {}, h("span", {}, key), h("b", {}, total.count ? text : key === "Values" || key === "Missing" ? text : "–"))));
+    this.numbers.replaceChildren(...shown.map(([key, text]) => h("div", {}, h("span", {}, key), h("b", {}, total.count ? text : /^(Values|Missing|Infinite)$/.test(key) ? text : "–"))));
     this.busy(false);
     this.cost();
     this.draw();

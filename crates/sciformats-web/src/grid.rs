@@ -3,7 +3,7 @@
 use sciformats::{Array, Error, Result, Selection};
 use serde_json::{Value, json};
 
-use crate::numbers::{Aspect, bytes};
+use crate::numbers::{Aspect, Range, bytes, mean};
 use crate::session::{Opened, Reply, Request};
 use crate::thing::{Thing, shape_of};
 
@@ -69,18 +69,19 @@ fn select(array: &Array<'_>, request: &Request<'_>, parts: &[(usize, Part)]) -> 
     Selection::parse(&texts.join(","), shape)
 }
 
-/// The range of some numbers.
-fn range(numbers: &[f64]) -> (Option<f64>, Option<f64>, u64) {
-    let (mut low, mut high, mut missing) = (f64::INFINITY, f64::NEG_INFINITY, 0);
-    for &number in numbers {
+/// Returns what a pixel shows of the numbers that fall into it: the mean of the finite ones, the first infinite one if there are none, or
+/// NaN.
+fn pixel(numbers: impl Iterator<Item = f64> + Clone) -> f64 {
+    let (mut sum, mut count, mut other) = (0.0, 0, f64::NAN);
+    numbers.clone().for_each(|number| {
         if number.is_finite() {
-            low = low.min(number);
-            high = high.max(number);
-        } else {
-            missing += 1;
+            sum += number;
+            count += 1;
+        } else if other.is_nan() {
+            other = number;
         }
-    }
-    if low > high { (None, None, missing) } else { (Some(low), Some(high), missing) }
+    });
+    if count == 0 { other } else { mean(numbers.filter(|number| number.is_finite()), sum, count) }
 }
 
 /// Answers a grid of at most `rows` times `columns` means of the dimensions `y` and `x`.
@@ -117,26 +118,16 @@ pub(crate) fn grid(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
             for (column, place) in line.iter_mut().enumerate() {
                 let left = column * wide / columns;
                 let right = ((column + 1) * wide / columns).max(left + 1);
-                let (mut sum, mut count) = (0.0, 0u32);
-                for i in top..bottom {
-                    for j in left..right {
-                        let number = numbers.get(i * by_row + j * by_column).copied().unwrap_or(f64::NAN);
-                        if number.is_finite() {
-                            sum += number;
-                            count += 1;
-                        }
-                    }
-                }
-                if count > 0 {
-                    *place = sum / f64::from(count);
-                }
+                let at = |i: usize, j: usize| numbers.get(i * by_row + j * by_column).copied();
+                let at = |i: usize, j: usize| at(i, j).unwrap_or(f64::NAN);
+                *place = pixel((top..bottom).flat_map(|i| (left..right).map(move |j| at(i, j))));
             }
         }
     }
-    let (low, top, missing) = range(&numbers);
+    let Range { low, high: top, missing, infinite } = Range::of(&numbers);
     let json = json!({
-        "rows": rows, "columns": columns, "low": low, "high": top, "missing": missing, "all": numbers.len(),
-        "down": part(down), "across": part(across),
+        "rows": rows, "columns": columns, "low": low, "high": top, "missing": missing, "infinite": infinite,
+        "all": numbers.len(), "shape": shape, "down": part(down), "across": part(across),
         "whole": rows == high && columns == wide && down.step == 1 && across.step == 1,
     });
     Ok(Reply::with(&json, bytes(&means)))
@@ -165,12 +156,12 @@ pub(crate) fn line(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
     let along = if whole.count > MOST { whole.thinned(MOST) } else { whole };
     let selection = select(&array, request, &[(x, along)])?;
     let numbers = Aspect::of(request).read(&array, &selection)?;
-    let (low, high, missing) = range(&numbers);
+    let Range { low, high, missing, infinite } = Range::of(&numbers);
     let raw = numbers.len() <= 2 * columns;
     let data = if raw { numbers.clone() } else { columned(&numbers, columns) };
     let json = json!({
-        "raw": raw, "columns": columns, "low": low, "high": high, "missing": missing, "all": numbers.len(),
-        "along": part(along),
+        "raw": raw, "columns": columns, "low": low, "high": high, "missing": missing, "infinite": infinite,
+        "all": numbers.len(), "along": part(along),
     });
     Ok(Reply::with(&json, bytes(&data)))
 }

@@ -79,6 +79,39 @@ impl<'a> Aspect<'a> {
     }
 }
 
+/// The range of some numbers, and the numbers that are not in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Range {
+    /// The lowest and the highest finite number, if there is one.
+    pub(crate) low: Option<f64>,
+    pub(crate) high: Option<f64>,
+    pub(crate) missing: u64,
+    pub(crate) infinite: u64,
+}
+
+impl Range {
+    pub(crate) fn of(numbers: &[f64]) -> Self {
+        let mut range = Self { low: None, high: None, missing: 0, infinite: 0 };
+        for &number in numbers {
+            if number.is_finite() {
+                range.low = Some(range.low.map_or(number, |low| low.min(number)));
+                range.high = Some(range.high.map_or(number, |high| high.max(number)));
+            } else if number.is_nan() {
+                range.missing += 1;
+            } else {
+                range.infinite += 1;
+            }
+        }
+        range
+    }
+}
+
+/// Returns the mean of some finite numbers with a known sum, also if the sum is too large to be a number.
+pub(crate) fn mean(numbers: impl Iterator<Item = f64>, sum: f64, count: usize) -> f64 {
+    let count = count as f64;
+    if sum.is_finite() { sum / count } else { numbers.map(|number| number / count).sum() }
+}
+
 /// Returns the little-endian bytes of numbers.
 pub(crate) fn bytes(numbers: &[f64]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(size_of_val(numbers));
@@ -125,30 +158,31 @@ pub(crate) fn read(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
     Ok(Reply::with(&json, data))
 }
 
-/// Answers the number of elements, their range, sum, mean and squares, and the counts of a histogram. The
-/// caller merges those of several parts.
+/// Answers the number of finite elements, their range, sum, mean and squares, the number of infinite ones, and the counts of a
+/// histogram. The caller merges those of several parts. A sum beyond the largest number is null.
 pub(crate) fn statistics(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
     let thing = Thing::of(opened, request)?;
     let array = thing.array()?;
     let selection = selection(&array, request)?;
     let numbers = Aspect::of(request).read(&array, &selection)?;
-    let (mut low, mut high, mut sum, mut count) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0u64);
-    for &number in numbers.iter().filter(|number| number.is_finite()) {
-        low = low.min(number);
-        high = high.max(number);
-        sum += number;
-        count += 1;
-    }
-    let mean = if count == 0 { f64::NAN } else { sum / count as f64 };
+    let Range { low, high, infinite, .. } = Range::of(&numbers);
     let finite = || numbers.iter().filter(|number| number.is_finite());
+    let (sum, count) = (finite().fold(0.0, |sum, number| sum + number), finite().count());
+    let mean = mean(finite().copied(), sum, count);
     let squares: f64 = finite().map(|number| (number - mean) * (number - mean)).sum();
     let bins = usize::try_from(request.maybe_number("bins").unwrap_or(0)).unwrap_or(0).min(1 << 16);
-    let (from, to) = (request.maybe_float("low").unwrap_or(low), request.maybe_float("high").unwrap_or(high));
+    let (from, to) = (
+        request.maybe_float("low").or(low).unwrap_or(f64::INFINITY),
+        request.maybe_float("high").or(high).unwrap_or(f64::NEG_INFINITY),
+    );
     let mut counts = vec![0u32; bins];
     if bins > 0 && to >= from {
-        let scale = if to > from { bins as f64 / (to - from) } else { 0.0 };
+        // Two numbers may be further apart than the largest number is from zero.
+        let part = if (to - from).is_finite() { 1.0 } else { 0.5 };
+        let span = to * part - from * part;
         for &number in finite().filter(|number| (from..=to).contains(*number)) {
-            let bin = (((number - from) * scale) as usize).min(bins - 1);
+            // If all are the same, the quotient is no number, and becomes 0.
+            let bin = (((number * part - from * part) / span * bins as f64) as usize).min(bins - 1);
             if let Some(count) = counts.get_mut(bin) {
                 *count += 1;
             }
@@ -157,12 +191,13 @@ pub(crate) fn statistics(opened: &Opened, request: &Request<'_>) -> Result<Reply
     let known = |number: f64| number.is_finite().then_some(number);
     let json = json!({
         "count": count,
+        "infinite": infinite,
         "all": numbers.len(),
-        "low": known(low),
-        "high": known(high),
+        "low": low,
+        "high": high,
         "sum": known(sum),
         "mean": known(mean),
-        "squares": squares,
+        "squares": known(squares),
         "from": known(from),
         "to": known(to),
     });

@@ -16,6 +16,8 @@ export async function make(folder, program) {
   many(path.join(folder, "many.h5"), 100_000);
   gzip(path.join(folder, "gzip.h5"));
   terabyte(path.join(folder, "tera.npy"));
+  sparse(path.join(folder, "long.npy"), [2_000_000_000, 2]);
+  sparse(path.join(folder, "wide.npy"), [100, 1_000_000]);
   linked(path.join(folder, "linked"), program);
   family(path.join(folder, "family"), path.join(folder, "climate.nc"));
 }
@@ -102,6 +104,16 @@ function gzip(name) {
 }
 
 /** An array of 131072 × 1024 × 1024 doubles, of which one slab has values. */
+/** Zeros, of one byte each. */
+function sparse(name, shape) {
+  const header = Buffer.alloc(128, " ");
+  Buffer.from([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, 118, 0]).copy(header);
+  header.write(`{'descr': '|u1', 'fortran_order': False, 'shape': (${shape.join(", ")}), }`, 10);
+  header[127] = 10;
+  fs.writeFileSync(name, header);
+  fs.truncateSync(name, 128 + shape.reduce((all, length) => all * length));
+}
+
 function terabyte(name) {
   const text = "{'descr': '<f8', 'fortran_order': False, 'shape': (131072, 1024, 1024), }";
   const header = Buffer.alloc(128, " ");

@@ -45,3 +45,71 @@ fn so_are_those_of_a_tree() {
         assert_eq!(found["value"], value, "{path}: {found}");
     }
 }
+
+/// Opens a file with one array, and returns the JSON and the elements of an answer about it.
+fn answered(numbers: &[f64], shape: &[u64], mut request: Value) -> (Value, Vec<u8>) {
+    let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+    file.dataset("u").shape(shape).write(numbers).unwrap();
+    let mut session = Session::new();
+    let number = session.whole(file.into_bytes().unwrap());
+    session.call(json!({ "op": "open", "file": number }).to_string().as_bytes());
+    request["file"] = number.into();
+    request["path"] = "/u".into();
+    let (_, answer) = session.call(request.to_string().as_bytes());
+    (serde_json::from_slice(&answer.json).unwrap(), answer.data)
+}
+
+fn counts(data: &[u8]) -> Vec<u32> {
+    data.as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect()
+}
+
+#[test]
+fn a_histogram_reaches_from_the_lowest_to_the_highest_number() {
+    let most = f64::MAX;
+    let (found, data) =
+        answered(&[-most, -most / 4.0, most / 4.0, most], &[4], json!({ "op": "statistics", "bins": 4 }));
+    assert_eq!(counts(&data), [1, 1, 1, 1], "{found}");
+    assert_eq!((&found["low"], &found["high"]), (&json!(-most), &json!(most)));
+    // All numbers are the same, and the range of the caller has no width either.
+    let (_, data) =
+        answered(&[7.0; 3], &[3], json!({ "op": "statistics", "bins": 2, "low": 7.0, "high": 7.0 }));
+    assert_eq!(counts(&data), [3, 0]);
+    let (_, data) = answered(&[0.0, 5e-324], &[2], json!({ "op": "statistics", "bins": 2 }));
+    assert_eq!(counts(&data), [1, 1]);
+}
+
+#[test]
+fn statistics_of_large_numbers_are_right_or_absent() {
+    let large = 1e308;
+    let (found, _) = answered(&[large; 4], &[4], json!({ "op": "statistics" }));
+    assert_eq!(
+        (&found["sum"], &found["mean"], &found["squares"]),
+        (&Value::Null, &json!(large), &json!(0.0))
+    );
+    let (found, _) = answered(&[-large, large], &[2], json!({ "op": "statistics" }));
+    assert_eq!((&found["sum"], &found["mean"], &found["squares"]), (&json!(0.0), &json!(0.0), &Value::Null));
+}
+
+#[test]
+fn infinite_numbers_are_not_missing() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let numbers = [1.0, inf, -inf, nan, 5.0, inf];
+    let (found, _) = answered(&numbers, &[2, 3], json!({ "op": "statistics" }));
+    let part = |found: &Value| (found["low"].clone(), found["high"].clone(), found["infinite"].clone());
+    assert_eq!(part(&found), (json!(1.0), json!(5.0), json!(3)));
+    assert_eq!((&found["count"], &found["all"]), (&json!(2), &json!(6)));
+    let (found, data) = answered(&numbers, &[2, 3], json!({ "op": "grid", "y": 0, "x": 1 }));
+    assert_eq!(part(&found), (json!(1.0), json!(5.0), json!(3)));
+    assert_eq!((&found["missing"], &found["shape"]), (&json!(1), &json!([2, 3])));
+    let pixels: Vec<f64> = data.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+    assert_eq!(pixels[..3], [1.0, inf, -inf]);
+    assert!(pixels[3].is_nan() && pixels[4..] == [5.0, inf]);
+    // A pixel of several elements is the mean of the finite ones, also of the largest.
+    let (_, data) = answered(
+        &[f64::MAX, f64::MAX, inf, 3.0],
+        &[2, 2],
+        json!({ "op": "grid", "y": 0, "x": 1, "rows": 2, "columns": 1 }),
+    );
+    let pixels: Vec<f64> = data.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+    assert_eq!(pixels, [f64::MAX, 3.0]);
+}

@@ -235,6 +235,39 @@ export async function terabyte({ context, server }) {
   console.log(`a file of 1 TiB: opened and drawn after ${time} ms with ${requests} requests and ${(bytes / 2 ** 20).toFixed(1)} MiB, 60 ms before each answer`);
   check(requests <= 10, `a terabyte needs ${requests} requests`);
   check(time <= 2000 * (Number(process.env.SLOW) || 1), `a terabyte takes ${time} ms`);
+  // A picture has more pixels than a function may have arguments.
+  const before = await page.locator(".plot").getAttribute("data-drawn");
+  await page.getByLabel("Scale").selectOption("log");
+  await page.waitForFunction((before) => document.querySelector(".plot").dataset.drawn !== before, before);
+  const low = await page.getByLabel("Lowest value").inputValue();
+  check(Number(low.replace("−", "-")) > 0, `a logarithmic scale begins above zero: ${low}`);
+  await page.close();
+}
+
+/** Tables that are longer or wider than an element may be: the cell that keys choose is in view. */
+export async function long({ context, server }) {
+  const page = await newPage(context, "long");
+  for (const [name, key, rows, columns] of [["long.npy", "ArrowDown", 2_000_000_000, 2], ["wide.npy", "ArrowRight", 100, 1_000_000]]) {
+    await page.goto(`${server.origin}/?url=/data/${name}&view=Table`);
+    await page.waitForFunction(() => document.querySelectorAll(".table td:not(.wait)").length > 20);
+    const chosen = async () => {
+      const cell = page.locator(".table td.on");
+      return (await cell.count()) ? `${await cell.getAttribute("data-row")}, ${await cell.getAttribute("data-column")}` : "none is in view";
+    };
+    await page.locator(".table").focus();
+    for (let i = 0; i < 60; i += 1) await page.keyboard.press(key);
+    equal(await chosen(), key === "ArrowDown" ? "60, 0" : "0, 60", `the cell of ${name} that keys lead to`);
+    await page.keyboard.press("Control+End");
+    equal(await chosen(), `${rows - 1}, ${columns - 1}`, `the last cell of ${name}`);
+    await page.keyboard.press("Control+Home");
+    equal(await chosen(), "0, 0", `the first cell of ${name}`);
+    // After that, the wheel and the bar scroll as before.
+    await page.locator(".table").evaluate((host) => host.scrollTo(host.scrollWidth / 2, host.scrollHeight / 2));
+    await page.waitForFunction(([rows, columns]) => {
+      const cell = document.querySelector(".table td");
+      return Math.abs(Number(cell?.dataset.row) / rows - 0.5) < 0.1 || Math.abs(Number(cell?.dataset.column) / columns - 0.5) < 0.1;
+    }, [rows, columns]);
+  }
   await page.close();
 }
 

@@ -54,7 +54,7 @@ async function inBrowser(kind) {
   const title = (name) => (kind === "chromium" ? name : `${name}, ${kind}`);
   const context = (more = {}) => newContext(running, { viewport: { width: 1400, height: 900 }, serviceWorkers: "block", ...more });
   try {
-    for (const name of ["paint", "flows", "links", "texts", "beside", "terabyte", "many", "faults", "served", "offline"]) {
+    for (const name of ["paint", "flows", "links", "texts", "beside", "terabyte", "long", "many", "faults", "served", "offline"]) {
       await part(title(name), async () => {
         const own = await context({ acceptDownloads: true, serviceWorkers: name === "offline" ? "allow" : "block" });
         try {

@@ -1,8 +1,9 @@
 // What needs neither the module nor a browser.
 
 import { h5webProvider, typeOf } from "../npm/h5web.js";
-import { apart } from "../page/plot.js";
-import { equal } from "./support.mjs";
+import { lowestPositive, roomy, scaleOf } from "../page/colour.js";
+import { Along, apart, ticks } from "../page/plot.js";
+import { check, equal } from "./support.mjs";
 
 const shown = (value) => JSON.stringify(value, (_, one) => (typeof one === "bigint" ? `${one}n` : Number.isNaN(one) ? "NaN" : one));
 
@@ -32,8 +33,41 @@ async function provider() {
   equal(attributes.limit, Infinity, "special numbers of attributes");
 }
 
+/** Colours and axes of numbers as far apart as numbers can be, and of very many. */
+function scales() {
+  const most = Number.MAX_VALUE;
+  const scale = scaleOf("linear", -most, most);
+  equal([-most, 0, most].map(scale.to01).join(), "0,0.5,1", "places of the largest numbers");
+  equal(scale.from01(1), most, "the largest number at its place");
+  equal(roomy(-most, most, 0.05).join(), `${-most},${most}`, "no room beyond the largest numbers");
+  equal(roomy(0, 10, 0.1).join(), "-1,11", "room on both sides");
+  check(ticks(-most, most, 5).length > 2 && ticks(-most, most, 5).every(Number.isFinite), "ticks between the largest numbers");
+  // A picture may have more pixels than a function can have arguments.
+  const many = new Float64Array(3_000_000);
+  many[7] = 0.25;
+  equal(lowestPositive(many), 0.25, "the lowest number above zero of many");
+  equal(lowestPositive([0, -1, NaN]), NaN, "no number above zero");
+}
+
+/** Names of places of which not every coordinate was read. */
+function names() {
+  const thin = (more) => new Along({ length: 20_000, step: 3, label: "x", ...more });
+  const times = thin({ kind: "times", places: [0, 3, 6], texts: ["2020-01-01T00:00:00", "2020-01-01T00:00:03", "2020-01-01T00:00:06"] });
+  equal(times.name(3), "2020-01-01 00:00:03", "a time that was read");
+  equal(times.name(4), "≈ 2020-01-01 00:00:03", "a time near one that was read");
+  equal(times.short(4), "4", "a heading without a coordinate");
+  const texts = thin({ kind: "texts", texts: ["north", "south"] });
+  equal(`${texts.name(3)} ${texts.name(4)}`, "south 4", "a text that was read, and one that was not");
+  const numbers = thin({ kind: "numbers", places: [10, 40, 70], units: "m" });
+  equal(`${numbers.name(3)}, ${numbers.name(4)}`, "40 m, ≈ 50 m", "a number that was read, and one that was not");
+  const whole = new Along({ length: 2, kind: "numbers", places: [10, 40] });
+  equal(`${whole.name(1)} ${whole.short(1)}`, "40 40", "names if all coordinates were read");
+}
+
 export async function small() {
   await provider();
+  scales();
+  names();
   const { NaN: none } = Number;
   for (const [one, other, rounded, wanted] of [
     [[1, none, Infinity], [1, none, Infinity], false, "equal"],

@@ -19,7 +19,7 @@ export function check(holds, text) {
 }
 
 export function equal(found, wanted, text) {
-  const same = found === wanted;
+  const same = Object.is(found, wanted) || found === wanted;
   const short = (value) => {
     const all = String(value);
     return all.length > 160 ? `${all.slice(0, 160)}…` : all;

@@ -4,7 +4,8 @@ use sciformats_core::Result;
 
 use crate::spec::Address;
 
-/// An object of a file that is being written.
+/// An object of a file that is being written. It never means another object of that file: once the removal of its object has been
+/// committed, every use of it is [`Error::Usage`](crate::Error::Usage).
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, ObjectId, Writer};

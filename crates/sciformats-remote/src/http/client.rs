@@ -14,7 +14,7 @@ use ureq::http::{Response, StatusCode, header};
 use ureq::typestate::AgentScope;
 use ureq::{Agent, Body};
 
-use super::answer::{ContentRange, Version, Wanted, is_identity, retry_after, text};
+use super::answer::{ContentRange, Version, Wanted, is_identity, retry_after};
 use super::gate::Gate;
 use crate::credentials::Credentials;
 use crate::options::RemoteOptions;
@@ -216,7 +216,7 @@ impl Client {
         // file.
         let rest = coming.start.zip(coming.expected).map(|(start, expected)| start..start + expected);
         let range = rest.map_or_else(|| wanted.clone(), Wanted::Bytes).header(coming.bytes.len() as u64);
-        for _ in 0..REDIRECTS {
+        for _ in 0..=REDIRECTS {
             if url.is_encrypted() && !self.encrypts {
                 encryption(&self.options).map_err(Failure::Final)?;
             }
@@ -238,8 +238,11 @@ impl Client {
             }
             match response.status().as_u16() {
                 301 | 302 | 303 | 307 | 308 => {
-                    let location = text(response.headers(), header::LOCATION)
-                        .ok_or_else(|| fatal("the server redirects without saying where"))?;
+                    // Some servers write names as they are, which need not be ASCII.
+                    let location = response.headers().get(header::LOCATION);
+                    let location = location.and_then(|to| std::str::from_utf8(to.as_bytes()).ok());
+                    let location =
+                        location.ok_or_else(|| fatal("the server redirects without saying where"))?;
                     // Some servers forget to encode the spaces of signatures and names.
                     let next = url
                         .join(&location.trim().replace(' ', "%20"))
