@@ -9,7 +9,7 @@ use sciformats_conventions::sciformats::{Error, Result};
 use super::expr::Ex;
 use super::vector::Vector;
 
-/// As what the values of two keys are compared.
+/// The type in which the values of two keys are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Common {
     /// As what they are.
