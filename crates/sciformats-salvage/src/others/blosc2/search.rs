@@ -11,7 +11,7 @@ use super::{Place, Saved, decoded, finish, options};
 use crate::boxes::boxes;
 use crate::map::Part;
 use crate::others::{Found, Notes, Output, ZEROS, object, spoil};
-use crate::report::{Confidence, State};
+use crate::report::{Confidence, ObjectReport, State};
 
 /// The size of the long header of a chunk.
 const HEADER: u64 = 32;
@@ -75,20 +75,9 @@ pub(super) fn resync(
             if !head_of(head).is_some_and(|(nbytes, _)| fits(nbytes)) {
                 continue;
             }
-            let mut chain = Vec::new();
-            let mut next = at + i as u64;
-            while next < end {
-                let Some((_, cbytes)) = chunk_head(&**source, next).filter(|(nbytes, _)| fits(*nbytes))
-                else {
-                    break;
-                };
-                headers = match headers.checked_sub(1) {
-                    Some(left) => left,
-                    None => return,
-                };
-                chain.push((next, u64::from(cbytes)));
-                next += u64::from(cbytes);
-            }
+            let Some((chain, next)) = chain_to(&**source, (at + i as u64, end), &mut headers, fits) else {
+                return;
+            };
             let count = chain.len() as u64;
             // One chunk or more are lost between the first ones and these, each of which was stored, because the sizes say so.
             if next == end && count > 0 && count + first < total {
@@ -111,61 +100,44 @@ pub(super) fn resync(
     }
 }
 
+/// Returns the places and the stored sizes of chunks that follow each other up to an end, and where the last of them ends; `None` if
+/// no more headers may be read.
+fn chain_to(
+    source: &dyn ReadAt,
+    (mut next, end): (u64, u64),
+    headers: &mut u64,
+    fits: impl Fn(u32) -> bool,
+) -> Option<(Vec<(u64, u64)>, u64)> {
+    let mut chain = Vec::new();
+    while next < end {
+        let Some((_, cbytes)) = chunk_head(source, next).filter(|(nbytes, _)| fits(*nbytes)) else { break };
+        *headers = headers.checked_sub(1)?;
+        chain.push((next, u64::from(cbytes)));
+        next += u64::from(cbytes);
+    }
+    Some((chain, next))
+}
+
+/// A chunk that was found: its place, and its decoded and its stored size.
+type Carved = (u64, u32, u32);
+
+/// What may still be decoded.
+struct Budget(u64);
+
+impl Budget {
+    /// Takes the sizes of a chunk. Bytes that look like the header of a huge chunk cost nothing but their own chance.
+    fn spend(&mut self, nbytes: u32, cbytes: u32) -> bool {
+        let left = self.0.checked_sub(bound::sum(u64::from(nbytes), u64::from(cbytes)));
+        self.0 = left.unwrap_or(self.0);
+        left.is_some()
+    }
+}
+
 /// Looks for chunks in a file without a header of a frame.
 pub(super) fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found> {
-    let size = source.size();
-    let mut best: Vec<(u64, u32, u32)> = Vec::new();
-    let mut at = 0;
-    let mut skip = 0;
-    let mut budget = bound::sum(BUDGET, bound::product(PER_BYTE, size));
-    let mut spend = |nbytes: u32, cbytes: u32| {
-        let cost = bound::sum(u64::from(nbytes), u64::from(cbytes));
-        // Bytes that look like the header of a huge chunk cost nothing but their own chance.
-        let left = budget.checked_sub(cost);
-        budget = left.unwrap_or(budget);
-        left.is_some()
-    };
-    while at < size {
-        let len = bound::addressable((size - at).min(WINDOW + HEADER));
-        let bytes = source.read_at(at, len)?;
-        for (i, head) in bytes.windows(16).enumerate() {
-            let place = at + i as u64;
-            if place < skip || i as u64 >= WINDOW {
-                continue;
-            }
-            let Some(first) =
-                head_of(head).filter(|&(nbytes, cbytes)| nbytes > 0 && u64::from(cbytes) <= size - place)
-            else {
-                continue;
-            };
-            if !spend(first.0, first.1) {
-                continue;
-            }
-            let whole = source.read_at(place, bound::addressable(first.1.into()))?;
-            if decoded(&whole, None).is_err() {
-                continue;
-            }
-            let mut chain = Vec::new();
-            let mut next = place;
-            while let Some((nbytes, cbytes)) = chunk_head(&**source, next) {
-                if !spend(nbytes, cbytes) {
-                    break;
-                }
-                let whole = source.read_at(next, bound::addressable(cbytes.into()))?;
-                if decoded(&whole, None).is_err() {
-                    break;
-                }
-                chain.push((next, nbytes, cbytes));
-                next = bound::sum(next, cbytes.into());
-            }
-            skip = next;
-            if chain.len() > best.len() {
-                best = chain;
-            }
-        }
-        at += WINDOW;
-    }
-    let placed = by_index(&**source, &best, &mut spend)?;
+    let mut budget = Budget(bound::sum(BUDGET, bound::product(PER_BYTE, source.size())));
+    let mut best = longest_chain(&**source, &mut budget)?;
+    let placed = by_index(&**source, &best, &mut budget)?;
     // Otherwise, the last one is the index if it has one offset for each of the others.
     if let Some(&(_, nbytes, _)) = best.last()
         && best.len() > 1
@@ -173,42 +145,45 @@ pub(super) fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found
     {
         best.pop();
     }
-    if best.is_empty() {
-        return Ok(notes.found("blosc2", Output::Nothing));
+    let Some(&(start, ..)) = best.first() else { return Ok(notes.found("blosc2", Output::Nothing)) };
+    let reason = format!("{} chunks follow each other", best.len());
+    notes.act("make a frame of chunks", start, reason, Confidence::Speculative);
+    for &(at, _, cbytes) in &best {
+        notes.structure("chunk", (at, bound::sum(at, cbytes.into())), Part::Carved);
     }
-    let start = best.first().map_or(0, |&(at, ..)| at);
-    notes.act(
-        "make a frame of chunks",
-        start,
-        format!("{} chunks follow each other", best.len()),
-        Confidence::Speculative,
-    );
-    let typesize = source.read_at(start + 3, 1)?.first().copied().unwrap_or(1);
+    let chunks = match placed {
+        Some(placed) => {
+            let reason = format!("its offsets lead to all chunks that were found; it has {}", placed.len());
+            notes.act("use an index of chunks", start, reason, Confidence::High);
+            placed
+        }
+        None => best.iter().map(|&(at, nbytes, cbytes)| (Place::At(at, cbytes.into()), nbytes)).collect(),
+    };
+    let typesize = source.read_at(start + 3, 1)?.first().copied().unwrap_or(1).max(1);
+    let report = described(start, &chunks, typesize, &notes);
+    let saved = Saved {
+        source: Some(source.clone()),
+        params: Params::new(typesize.into()),
+        metalayers: Vec::new(),
+        vlmeta: Vec::new(),
+        chunks,
+        missing: Vec::new(),
+        damage: None,
+    };
+    finish(notes, report, saved)
+}
+
+/// Says what is known of an array whose header is lost.
+fn described(start: u64, chunks: &[(Place, u32)], typesize: u8, notes: &Notes) -> ObjectReport {
     let mut report = object("/", start, "array");
     spoil(
         &mut report,
         State::Partial,
         "the header of the frame is lost, and with it the shape and what says which chunks were not stored",
     );
-    for &(at, _, cbytes) in &best {
-        notes.structure("chunk", (at, bound::sum(at, cbytes.into())), Part::Carved);
-    }
-    let chunks = match placed {
-        Some(placed) => {
-            notes.act(
-                "use an index of chunks",
-                start,
-                format!("its offsets lead to all chunks that were found; it has {}", placed.len()),
-                Confidence::High,
-            );
-            placed
-        }
-        None => best.iter().map(|&(at, nbytes, cbytes)| (Place::At(at, cbytes.into()), nbytes)).collect(),
-    };
     let there = chunks.iter().filter(|(place, _)| matches!(place, Place::At(..))).count();
     report.chunks = Some((there as u64, chunks.len() as u64));
-    let width = u64::from(typesize).max(1);
-    let items: Vec<u64> = chunks.iter().map(|&(_, size)| u64::from(size) / width).collect();
+    let items: Vec<u64> = chunks.iter().map(|&(_, size)| u64::from(size) / u64::from(typesize)).collect();
     let total = items.iter().fold(0, |total, &count| bound::sum(total, count));
     let mut from = 0;
     for ((place, _), &count) in chunks.iter().zip(&items) {
@@ -222,17 +197,55 @@ pub(super) fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found
         }
         from = bound::sum(from, count);
     }
-    let params = Params::new(u32::from(typesize).max(1));
-    let saved = Saved {
-        source: Some(source.clone()),
-        params,
-        metalayers: Vec::new(),
-        vlmeta: Vec::new(),
-        chunks,
-        missing: Vec::new(),
-        damage: None,
-    };
-    finish(notes, report, saved)
+    report
+}
+
+/// Returns the longest chain of chunks that follow each other and can be decoded.
+fn longest_chain(source: &dyn ReadAt, budget: &mut Budget) -> Result<Vec<Carved>> {
+    let size = source.size();
+    let mut best: Vec<Carved> = Vec::new();
+    let (mut at, mut skip) = (0, 0);
+    while at < size {
+        let len = bound::addressable((size - at).min(WINDOW + HEADER));
+        let bytes = source.read_at(at, len)?;
+        for (place, head) in (at..at + WINDOW).zip(bytes.windows(16)) {
+            let Some((nbytes, cbytes)) = head_of(head)
+                .filter(|&(nbytes, cbytes)| place >= skip && nbytes > 0 && u64::from(cbytes) <= size - place)
+            else {
+                continue;
+            };
+            if !budget.spend(nbytes, cbytes) {
+                continue;
+            }
+            let whole = source.read_at(place, bound::addressable(cbytes.into()))?;
+            if decoded(&whole, None).is_err() {
+                continue;
+            }
+            let chain = chain_from(source, place, budget)?;
+            skip = chain.last().map_or(place, |&(at, _, cbytes)| bound::sum(at, cbytes.into()));
+            if chain.len() > best.len() {
+                best = chain;
+            }
+        }
+        at += WINDOW;
+    }
+    Ok(best)
+}
+
+/// Returns the chunks that follow each other from a place on and can be decoded.
+fn chain_from(source: &dyn ReadAt, place: u64, budget: &mut Budget) -> Result<Vec<Carved>> {
+    let mut chain = Vec::new();
+    let mut next = place;
+    while let Some((nbytes, cbytes)) = chunk_head(source, next) {
+        if !budget.spend(nbytes, cbytes)
+            || decoded(&source.read_at(next, bound::addressable(cbytes.into()))?, None).is_err()
+        {
+            break;
+        }
+        chain.push((next, nbytes, cbytes));
+        next = bound::sum(next, cbytes.into());
+    }
+    Ok(chain)
 }
 
 /// Returns the place and the decoded size of each chunk of a frame, if the last of these chunks is the index of the frame: its offsets
@@ -240,8 +253,8 @@ pub(super) fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found
 /// as well, and others are known to be lost.
 fn by_index(
     source: &dyn ReadAt,
-    chunks: &[(u64, u32, u32)],
-    spend: &mut impl FnMut(u32, u32) -> bool,
+    chunks: &[Carved],
+    budget: &mut Budget,
 ) -> Result<Option<Vec<(Place, u32)>>> {
     let Some((&(at, nbytes, cbytes), found)) = chunks.split_last() else { return Ok(None) };
     let Some(&(last, ..)) = found.last() else { return Ok(None) };
@@ -287,7 +300,7 @@ fn by_index(
         let from = bound::sum(first, *offset);
         let end = ends.get(ends.partition_point(|&end| end <= from));
         let Some((nbytes, cbytes)) = chunk_head(source, from) else { continue };
-        if nbytes != size || end != Some(&bound::sum(from, cbytes.into())) || !spend(nbytes, cbytes) {
+        if nbytes != size || end != Some(&bound::sum(from, cbytes.into())) || !budget.spend(nbytes, cbytes) {
             continue;
         }
         let bytes = source.read_at(from, bound::addressable(cbytes.into()))?;
