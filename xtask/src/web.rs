@@ -97,6 +97,7 @@ fn build() -> Result<Built> {
     }
     copy_all(&web.join("npm"), &built.package, &["js", "ts", "json", "md", "wasm"])?;
     copy_all(&web.join("page"), &built.page, &["html", "js", "css", "svg", "webmanifest"])?;
+    copy_all(&web.join("page").join("views"), &built.page.join("views"), &["js"])?;
     copy_all(&web.join("npm"), &built.page.join("sciformats"), &["js", "wasm"])?;
     weigh(&small)?;
     println!("the page is in {}, and the package in {}", built.page.display(), built.package.display());

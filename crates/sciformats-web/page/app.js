@@ -4,7 +4,8 @@ import { KINDS, count, debounce, h, icon, sides, size } from "./dom.js";
 import { facts } from "./facts.js";
 import { open } from "./sciformats/index.js";
 import { Tree } from "./tree.js";
-import { VIEWS, defaults, subject, viewsOf } from "./views.js";
+import { VIEWS } from "./views.js";
+import { defaults, subject, viewsOf } from "./views/subject.js";
 import { fileMap, overview, report } from "./whole.js";
 
 const $ = (id) => document.getElementById(id);

@@ -3,6 +3,7 @@
 const KEPT = "sciformats-0.1.0";
 const PAGE = ["./", "index.html", "style.css", "icon.svg", "manifest.webmanifest",
   "app.js", "dom.js", "tree.js", "table.js", "plot.js", "colour.js", "views.js", "facts.js", "code.js", "whole.js",
+  "views/subject.js", "views/view.js", "views/cells.js", "views/heat-map.js", "views/histogram.js", "views/line.js", "views/rgb.js", "views/scatter.js", "views/value.js",
   "sciformats/index.js", "sciformats/engine.js", "sciformats/sources.js", "sciformats/worker.js", "sciformats/sciformats.wasm"];
 const addresses = new Set(PAGE.map((name) => new URL(name, self.location).href));
 

@@ -3,7 +3,7 @@
 import { h5webProvider, typeOf } from "../npm/h5web.js";
 import { lowestPositive, roomy, scaleOf } from "../page/colour.js";
 import { Along, apart, ticks } from "../page/plot.js";
-import { coordinates, thinned } from "../page/views.js";
+import { coordinates, thinned } from "../page/views/scatter.js";
 import { check, equal } from "./support.mjs";
 
 const shown = (value) => JSON.stringify(value, (_, one) => (typeof one === "bigint" ? `${one}n` : Number.isNaN(one) ? "NaN" : one));
