@@ -833,6 +833,26 @@ class Line extends View {
   }
 }
 
+/** Every `step`th element of an array that has `length` of them along its only dimension, or along the only one that is longer than 1. */
+export async function thinned(file, { path, shape }, { length, step, ...request }) {
+  const axis = shape?.indexOf(length) ?? -1;
+  const alike = axis >= 0 && shape.every((other, at) => at === axis || other === 1);
+  const slice = alike && shape.map((_, at) => (at === axis && step > 1 ? `::${step}` : ":")).join(",");
+  const values = alike ? (await file.read(path, { ...request, slice })).values : [];
+  if (values.length !== Math.ceil(length / step)) throw new Error(`${path} has another shape than an array of ${count(length)} elements`);
+  return values;
+}
+
+/** The coordinates of every `step`th place along a dimension, or the places themselves if the coordinates are no numbers. */
+export async function coordinates(file, path, along, { step, count, signal }) {
+  if (along.kind === "numbers" || (along.kind === "times" && along.gregorian)) {
+    // Of a long dimension not every coordinate is known, and those between are not those of the points.
+    const places = along.step === 1 && step === 1 ? along.places : (await file.along(path, 0, { first: 0, step, count, signal })).values;
+    if (places?.length === count) return places;
+  }
+  return Float64Array.from({ length: count }, (_, i) => i * step);
+}
+
 class Scatter extends View {
   name = "Scatter";
 
@@ -868,26 +888,24 @@ class Scatter extends View {
     const { of, choices, file } = this;
     const length = of.shape[0];
     const step = Math.max(1, Math.ceil(length / POINTS));
-    const slice = step > 1 ? `::${step}` : ":";
     this.busy(true);
-    const read = (path, field) => file.read(path, { view: "numbers", as: "float64", slice, field, part: choices.part, signal });
+    const read = (of, field) => thinned(file, of, { view: "numbers", as: "float64", length, step, field, part: choices.part, signal });
     const compound = of.sort === "compound";
-    const up = await read(of.path, compound ? choices.fieldY : undefined);
-    let across;
+    const y = await read(of, compound ? choices.fieldY : undefined);
+    let x;
     let title;
     if (compound) {
-      across = (await read(of.path, choices.fieldX)).values;
+      x = await read(of, choices.fieldX);
       title = choices.fieldX;
     } else if (choices.across) {
-      across = (await read(choices.across)).values;
-      if (across.length !== up.values.length) throw new Error(`${choices.across} has another length than ${of.path}`);
+      x = await read(subject(await file.describe(choices.across, { signal })) ?? { path: choices.across });
       title = choices.across;
     } else {
       const along = await this.along(0);
-      across = up.values.map((_, i) => (along.numeric ? along.at(i * step) : i * step));
+      x = await coordinates(file, of.path, along, { step, count: y.length, signal });
       title = along.title();
     }
-    this.data = { x: across, y: up.values, title, step };
+    this.data = { x, y, title, step };
     this.busy(false);
     this.cost();
     this.draw();

@@ -3,6 +3,7 @@
 import { h5webProvider, typeOf } from "../npm/h5web.js";
 import { lowestPositive, roomy, scaleOf } from "../page/colour.js";
 import { Along, apart, ticks } from "../page/plot.js";
+import { coordinates, thinned } from "../page/views.js";
 import { check, equal } from "./support.mjs";
 
 const shown = (value) => JSON.stringify(value, (_, one) => (typeof one === "bigint" ? `${one}n` : Number.isNaN(one) ? "NaN" : one));
@@ -64,10 +65,36 @@ function names() {
   equal(`${whole.name(1)} ${whole.short(1)}`, "40 40", "names if all coordinates were read");
 }
 
+/** Both numbers of a point of a scatter plot are of the same element, also if only some elements are read. */
+async function points() {
+  const asked = [];
+  const file = {
+    read: async (path, { slice }) => {
+      asked.push(slice);
+      const [, step] = /::(\d+)/.exec(slice) ?? [null, 1];
+      return { values: Float64Array.from({ length: Math.ceil(10 / step) }, (_, i) => i * step) };
+    },
+    along: async (path, axis, { first, step, count }) => ({ values: Float64Array.from({ length: count }, (_, i) => (first + i * step) ** 2) }),
+  };
+  const read = (shape, length, step) => thinned(file, { path: "/x", shape }, { length, step }).then((values) => values.join(), ({ message }) => message);
+  equal(await read([10], 10, 4), "0,4,8", "every fourth element");
+  equal(await read([1, 10], 10, 4), "0,4,8", "every fourth element of a row");
+  equal(asked.join(" "), "::4 :,::4", "what is read");
+  // Every fourth element of these are three as well.
+  for (const shape of [[9], [12], [5, 2], null, undefined]) check(/another shape/.test(await read(shape, 10, 4)), `${shape} is another shape`);
+  const along = (more) => new Along({ length: 10, kind: "numbers", places: [0, 9, 36, 81], step: 3, ...more });
+  const places = async (of, step, count) => (await coordinates(file, "/x", of, { step, count })).join();
+  equal(await places(along(), 1, 4), "0,1,4,9", "coordinates of which only some are known");
+  equal(await places(along(), 4, 3), "0,16,64", "coordinates of every fourth element");
+  equal(await places(along({ places: [5, 3, 9, 1], step: 1 }), 1, 4), "5,3,9,1", "coordinates in any order");
+  equal(await places(along({ kind: "texts", places: null }), 4, 3), "0,4,8", "places without numbers");
+}
+
 export async function small() {
   await provider();
   scales();
   names();
+  await points();
   const { NaN: none } = Number;
   for (const [one, other, rounded, wanted] of [
     [[1, none, Infinity], [1, none, Infinity], false, "equal"],
