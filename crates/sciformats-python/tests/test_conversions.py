@@ -297,6 +297,40 @@ def test_sequences_have_the_dimensions_of_the_selection(tmp_path: pathlib.Path, 
 
 
 @pytest.mark.parametrize("library", [h5py, h5])
+def test_numbers_of_sequences_fit_their_type(tmp_path: pathlib.Path, library: Any) -> None:
+    with library.File(tmp_path / "sequences.h5", "w") as file:
+        small, wide = (file.create_dataset(name, (2,), library.vlen_dtype(name)) for name in ("u1", "i8"))
+        for key, value in ((0, [300]), (0, [-1, 2]), (slice(None), [[1], [2, 256]]), (slice(None), [[-1, 1], [2, 3]])):
+            with pytest.raises(OverflowError):
+                small[key] = value
+        with pytest.raises(OverflowError):
+            wide[0] = [2**63]
+        wide[0] = [2**53 + 1, 1.0]
+        assert wide[0].tolist() == [2**53 + 1, 1]
+        file.attrs["n"] = np.int8(1)
+        with pytest.raises(OverflowError):
+            file.attrs.modify("n", 300)
+        assert file.attrs["n"] == 1
+    with h5.File(tmp_path / "lists.h5", "w") as file:
+        # h5py cannot write these lists at all.
+        for where in (file.create_dataset, file.attrs.create):
+            with pytest.raises(OverflowError):
+                where("d", data=[[1, 2], [300]], dtype=h5.vlen_dtype("u1"))
+
+
+@pytest.mark.parametrize("library", [h5py, h5])
+def test_lists_of_wide_integers_are_not_rounded(tmp_path: pathlib.Path, library: Any) -> None:
+    with library.File(tmp_path / "wide.h5", "w") as file:
+        for dtype, values in (("u8", [2**64 - 1, 0]), ("i8", [2**63 - 1, 1.0]), ("i8", [-(2**63), 2.0]), ("i8", [2**53 + 1, 1.0])):
+            dataset = file.create_dataset(f"{dtype} {values}", (2,), dtype)
+            dataset[...] = values
+            assert dataset[...].tolist() == values
+        for dtype, values in (("u8", [2**64, 0.0]), ("u8", [2**64 - 1, -1]), ("i8", [2**63, 1.0]), ("i8", [-(2**63) - 1, 1.0])):
+            with pytest.raises(OverflowError):
+                file.create_dataset(f"{dtype} {values}", (2,), dtype)[...] = values
+
+
+@pytest.mark.parametrize("library", [h5py, h5])
 def test_elements_are_only_read_into_arrays_of_their_shape(tmp_path: pathlib.Path, library: Any) -> None:
     with library.File(tmp_path / "direct.h5", "w") as file:
         dataset = file.create_dataset("d", data=np.arange(24).reshape(4, 6))

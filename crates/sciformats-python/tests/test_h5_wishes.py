@@ -363,3 +363,22 @@ def test_scales_have_no_scales(tmp_path: pathlib.Path, library: Any) -> None:
             with pytest.raises(RuntimeError):
                 file[of].dims[0].attach_scale(file[scale])
         assert "NAME" not in file["d"].attrs and "DIMENSION_LIST" not in file["b"].attrs
+
+
+@pytest.mark.parametrize("library", [h5py, h5])
+def test_external_files_get_the_elements_of_new_datasets(tmp_path: pathlib.Path, library: Any) -> None:
+    values = np.arange(10, dtype="<i4")
+    with library.File(tmp_path / "main.h5", "w") as file:
+        for number, external in enumerate((str(tmp_path / "0.bin"), [(tmp_path / "1.bin", 4, 20), (tmp_path / "2.bin", 0, 20)])):
+            dataset = file.create_dataset(f"d{number}", data=values, external=external)
+            np.testing.assert_array_equal(dataset[...], values)
+        assert (tmp_path / "0.bin").read_bytes() == values.tobytes()
+        assert (tmp_path / "1.bin").read_bytes()[4:] + (tmp_path / "2.bin").read_bytes() == values.tobytes()
+        for more in ({"data": values}, {"shape": (10,), "dtype": "i4"}, {"shape": (5,), "dtype": "i4", "maxshape": (10,)}):
+            with pytest.raises(ValueError, match="exceeds external storage"):
+                file.create_dataset("small", external=[(tmp_path / "small.bin", 0, 39)], **more)
+        with pytest.raises(ValueError, match="unlimited"):
+            file.create_dataset("small", (5,), "i4", maxshape=(None,), external=[(tmp_path / "small.bin", 0, 39)])
+    with h5py.File(tmp_path / "main.h5") as file:
+        assert list(file) == ["d0", "d1"]
+        np.testing.assert_array_equal(file["d1"][...], values)

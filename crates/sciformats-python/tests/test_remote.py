@@ -110,6 +110,22 @@ def test_pickles_have_no_credentials_unless_told(guarded: Server, server: Server
         assert float(pickle.loads(free)[1, 1]) == float(numbers[1, 1])
 
 
+@pytest.mark.parametrize("query", [f"key={SECRET}", f"part=1&x={SECRET}", f"{SECRET}"])
+def test_no_part_of_a_query_is_shown(server: Server, query: str) -> None:
+    url = f"{server.url}/run.h5"
+    for opened in (sciformats.open, h5.File):
+        array = opened(f"{url}?{query}")["plain"]
+        address = array.file._address if isinstance(array, sciformats.Array) else array._file_of.address
+        assert array.file.filename == url and address.shown == url
+        seen = [array, array.file, address, address.storage, array.__dask_tokenize__()]
+        assert SECRET not in "".join(map(repr, seen))
+        # It may nevertheless be what tells one file from another.
+        other = opened(f"{url}?other")["plain"]
+        assert _remote.is_secret(f"{url}?{query}") or tokenize(other) != tokenize(array)
+    with xr.open_dataset(f"{url}?{query}", engine="sciformats") as data:
+        assert data["plain"].encoding["source"] == url
+
+
 def test_another_version_of_the_file_is_a_conflict(server: Server) -> None:
     file = sciformats.open(f"{server.url}/run.h5")
     pickled = [pickle.dumps(file["plain"]), pickle.dumps(h5.File(f"{server.url}/run.h5")["plain"])]
@@ -174,8 +190,10 @@ def test_options_are_divided_into_secrets_and_others() -> None:
     assert not made.without_secrets().secret
     assert dict(_remote.storage_of("az://c/k", {"sas_token": "x"}).secret) == {"AZURE_STORAGE_SAS_KEY": "x"}
     assert _remote.is_secret("https://me:word@host/x") and _remote.is_secret("https://host/x?sig=1")
-    assert not _remote.is_secret("https://host/x?file=run.h5")
+    assert _remote.is_secret("https://host/x?key=1") and _remote.is_secret("https://host/x?a=1&auth=2")
+    assert not _remote.is_secret("https://host/x?file=run.h5") and not _remote.is_secret("s3://bucket/x?key=1")
     assert _remote.bare("https://me:word@host:81/x?sig=1") == "https://host:81/x"
+    assert _remote.bare("s3://bucket/x?y#z") == "s3://bucket/x?y#z"
     with pytest.raises(ValueError, match="'key'"):
         _remote.storage_of("s3://bucket/key", {"keyy": "k"})
 

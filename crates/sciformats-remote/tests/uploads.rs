@@ -37,6 +37,12 @@ enum Fault {
     LieAtEnd,
     /// Somebody else writes the file while the third part is sent.
     OtherWriter,
+    /// The request that makes the file is fulfilled, and its first answer is that of a gateway that was not answered in time.
+    Gateway,
+    /// The same, and the connection is closed instead of an answer.
+    Silent,
+    /// The same as `Gateway`, but somebody else writes a file of the same length instead.
+    Overtaken,
 }
 
 #[derive(Default)]
@@ -96,13 +102,17 @@ fn answer(mut connection: &TcpStream, contents: &Mutex<Contents>, fault: Fault) 
     if input.read_line(&mut first)? == 0 {
         return Ok(false);
     }
-    let (mut length, mut only_new) = (0, false);
+    let (mut length, mut only_new, mut range) = (0, false, None);
     loop {
         let mut line = String::new();
         input.read_line(&mut line)?;
         let line = line.trim().to_ascii_lowercase();
         match line.split_once(':') {
             Some(("content-length", value)) => length = value.trim().parse().unwrap(),
+            Some(("range", value)) => {
+                let (first, last) = value.trim().strip_prefix("bytes=").unwrap().split_once('-').unwrap();
+                range = Some((first.parse::<usize>().unwrap(), last.parse::<usize>().unwrap()));
+            }
             Some(("if-none-match", value)) => only_new = value.trim() == "*",
             Some(_) => {}
             None => break,
@@ -140,6 +150,21 @@ fn answer(mut connection: &TcpStream, contents: &Mutex<Contents>, fault: Fault) 
         return Ok(true);
     }
     let mut contents = contents.lock().unwrap();
+    let makes = part.is_none() && (method == "PUT" || method == "POST" && query.starts_with("uploadId"));
+    if makes && first_try && matches!(fault, Fault::Gateway | Fault::Silent | Fault::Overtaken) {
+        let parts = value("uploadId").and_then(|id| contents.uploads.remove(id));
+        let mut object: Vec<u8> = parts.map_or(body, |parts| parts.into_values().flatten().collect());
+        if fault == Fault::Overtaken {
+            *object.last_mut().unwrap() ^= 1;
+        }
+        contents.objects.insert(path.into(), object);
+        drop(contents);
+        if fault == Fault::Silent {
+            return Ok(false);
+        }
+        say(504, "", "")?;
+        return Ok(true);
+    }
     let tag = "ETag: \"1\"\r\n";
     match (method, value("uploadId"), part) {
         ("PUT", Some(id), Some(number)) => {
@@ -166,6 +191,9 @@ fn answer(mut connection: &TcpStream, contents: &Mutex<Contents>, fault: Fault) 
         ("POST", Some(_), _) if fault == Fault::LieAtEnd => {
             say(200, "", "<Error><Code>InternalError</Code><Message>m</Message></Error>")?;
         }
+        ("POST", Some(id), _) if !contents.uploads.contains_key(id) => {
+            say(404, "", "<Error><Code>NoSuchUpload</Code><Message>m</Message></Error>")?;
+        }
         ("POST", Some(id), _) => {
             let parts = contents.uploads.remove(id).unwrap();
             let numbers: Vec<u32> = parts.keys().copied().collect();
@@ -180,6 +208,18 @@ fn answer(mut connection: &TcpStream, contents: &Mutex<Contents>, fault: Fault) 
         ("DELETE", Some(id), _) => {
             contents.uploads.remove(id);
             say(204, "", "")?;
+        }
+        ("GET", ..) => {
+            let object = &contents.objects[path];
+            let (first, last) = range.unwrap();
+            let bytes = &object[first..=last.min(object.len() - 1)];
+            let (end, all, date) = (first + bytes.len() - 1, object.len(), "Wed, 21 Oct 2026 07:28:00 GMT");
+            write!(
+                connection,
+                "HTTP/1.1 206 X\r\nContent-Length: {}\r\nContent-Range: bytes {first}-{end}/{all}\r\n{tag}Last-Modified: {date}\r\n\r\n",
+                bytes.len()
+            )?;
+            connection.write_all(bytes)?;
         }
         ("HEAD", ..) => match contents.objects.get(path) {
             Some(object) => write!(
@@ -249,6 +289,30 @@ fn what_somebody_else_wrote_meanwhile_is_not_replaced() {
     assert_eq!((store.object().unwrap(), store.uploads()), (b"of somebody else".to_vec(), 0));
     upload(&bytes(LONG), ADDRESS, &options, Existing::Replaced).unwrap();
     assert!(store.object().unwrap() == bytes(LONG));
+}
+
+#[test]
+fn a_file_whose_answer_was_lost_is_told_from_that_of_somebody_else() {
+    for existing in [Existing::Refused, Existing::Replaced] {
+        for len in [0, 1000, LONG] {
+            for fault in [Fault::Gateway, Fault::Silent] {
+                let store = Store::new(fault);
+                upload(&bytes(len), ADDRESS, &store.options(), existing).unwrap();
+                assert!(store.object().unwrap() == bytes(len), "{fault:?} {len}");
+            }
+        }
+    }
+    for len in [1000, LONG] {
+        let store = Store::new(Fault::Overtaken);
+        let error = upload(&bytes(len), ADDRESS, &store.options(), Existing::Refused).unwrap_err();
+        assert!(matches!(error, Error::Io { path: Some(_), .. }), "{len}: {error}");
+        assert!(store.object().unwrap() != bytes(len));
+    }
+    // Without a lost answer, an equal file is one that existed before.
+    let store = Store::new(Fault::None);
+    upload(&bytes(10), ADDRESS, &store.options(), Existing::Refused).unwrap();
+    let error = upload(&bytes(10), ADDRESS, &store.options(), Existing::Refused).unwrap_err();
+    assert!(error.to_string().contains("exists already"), "{error}");
 }
 
 #[test]

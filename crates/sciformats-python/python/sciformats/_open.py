@@ -49,10 +49,8 @@ class Address(NamedTuple):
 
     @property
     def shown(self) -> str | None:
-        """The path, or the URL without its secrets."""
-        if self.storage is None or self.path is None:
-            return self.path
-        return _remote.bare(self.path) if _remote.is_secret(self.path) else self.path
+        """The path, or the URL without its password and its query."""
+        return self.path if self.storage is None or self.path is None else _remote.bare(self.path)
 
     @property
     def local(self) -> str | None:
@@ -62,14 +60,21 @@ class Address(NamedTuple):
     def token(self) -> tuple[Any, ...]:
         """Return a value that is equal for equal contents, in all processes."""
         state = hashlib.sha256(self.state).hexdigest() if isinstance(self.state, bytes) else self.state
-        return (self.shown, self.options, state)
+        place = self.path
+        if place is not None and self.storage is not None:
+            # A query may say which file it is, but a signature changes from day to day. What is secret is not in the value.
+            place = _remote.bare(place) if _remote.is_secret(place) else hashlib.sha256(place.encode()).hexdigest()
+        return (place, self.options, state)
+
+    def __repr__(self) -> str:
+        return f"<Address of {'a file in memory' if self.path is None else self.shown}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         storage = self.storage
         if storage is not None and not storage.told:
             if self.path is not None and _remote.is_secret(self.path):
                 raise TypeError(
-                    f"the URL of {self.shown} contains a password or a signature, which would be in the pickle; "
+                    f"the URL of {self.shown} contains a password, a signature or a key, which would be in the pickle; "
                     "open it with storage_options={'pickle_credentials': True} to permit this"
                 )
             storage = storage.without_secrets()

@@ -65,8 +65,8 @@ _GENERAL = {
     "client_kwargs": False,
 }
 
-#: Parameters of a URL that sign it, in lower case.
-_SIGNATURES = ("signature", "sig", "token", "credential", "accesskeyid", "password", "secret", "api_key", "apikey")
+#: How the names of parameters end that sign a URL or say who asks, in lower case.
+_SIGNATURES = ("signature", "sig", "token", "credential", "accesskeyid", "password", "passwd", "pwd", "secret", "key", "auth", "jwt")
 
 
 class Storage(NamedTuple):
@@ -77,6 +77,9 @@ class Storage(NamedTuple):
     secret: tuple[tuple[str, Any], ...] = ()
     #: Whether pickles may contain the secrets.
     told: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Storage with {', '.join(name for name, _ in (*self.shown, *self.secret)) or 'no options'}>"
 
     def without_secrets(self) -> Storage:
         """Return what a pickle contains, unless the caller permits more."""
@@ -101,14 +104,18 @@ def is_url(file: Any) -> bool:
 
 
 def bare(url: str) -> str:
-    """Return a URL without its password and without its query, which may sign it."""
+    """Return a URL without its password and without its query, which may sign it. Keys of stores are literal and have neither."""
+    if url.partition("://")[0].lower() not in ("http", "https"):
+        return url
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
 def is_secret(url: str) -> bool:
-    """Return whether a URL contains a password or a signature."""
+    """Return whether a URL contains a password, a signature or a key."""
+    if url.partition("://")[0].lower() not in ("http", "https"):
+        return False
     parts = urlsplit(url)
     names = [name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     return "@" in parts.netloc or any(name.endswith(_SIGNATURES) for name in names)

@@ -6,6 +6,9 @@ Examples
 >>> with sciformats.asdf.open("image.asdf") as file:
 ...     file["meta"]["exposure"], file["data"][:3]
 (30, array([0, 1, 2]))
+
+A masked array is read as it is stored, and not as a masked array of NumPy. Its attribute ``mask`` says which elements are masked:
+``numpy.ma.array(array[...], mask=array.attrs["mask"])``.
 """
 
 from __future__ import annotations

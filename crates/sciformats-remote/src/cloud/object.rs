@@ -122,6 +122,25 @@ impl Place {
         Ok(part)
     }
 
+    /// Requests a range of the given version of a file.
+    pub(super) fn bytes(&self, range: Range<u64>, pinned: &Version) -> Result<Vec<u8>> {
+        let part = self.fetch(GetRange::Bounded(range.clone()), Some(pinned))?;
+        if part.range != range {
+            return Err(self.named(other_bytes()));
+        }
+        Ok(part.bytes)
+    }
+
+    /// Returns the size and the version of the file that is there.
+    pub(super) fn state(&self) -> Result<(u64, Version)> {
+        self.wait(self.store.head(&self.key)).map(|meta| (meta.size, version(&meta)))
+    }
+
+    /// Returns the number of requests that failed for the moment so far.
+    pub(super) fn failures(&self) -> u64 {
+        self.failed.load(Ordering::Relaxed)
+    }
+
     /// Requests the front of a file whose size is unknown.
     fn front(&self, count: u64) -> Result<Part> {
         self.fetch(GetRange::Bounded(0..count.max(1)), None).or_else(|error| {
@@ -203,7 +222,7 @@ impl Store for Object {
     }
 
     fn repeated(&self) -> u64 {
-        self.place.failed.load(Ordering::Relaxed)
+        self.place.failures()
     }
 }
 

@@ -30,13 +30,7 @@ pub(crate) fn upload(
     let place = Place::new(address, options)?;
     let size = file.size();
     if size <= PART {
-        let bytes = file.read_at(0, bound::addressable(size))?.into_owned();
-        let mode = match existing {
-            Existing::Refused => PutMode::Create,
-            Existing::Replaced => PutMode::Overwrite,
-        };
-        let put = place.store.put_opts(&place.key, bytes.into(), PutOptions::from(mode));
-        return place.wait(put).map(drop);
+        return at_once(file, &place, existing);
     }
     if existing == Existing::Refused && exists(&place)? {
         return Err(place.named(occupied()));
@@ -46,17 +40,20 @@ pub(crate) fn upload(
     let upload = Mutex::new(Upload { multipart, next: 0 });
     let sent = send(&place, (file, length), &upload);
     let mut upload = upload.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut last = None;
     let done = sent.and_then(|()| {
         // Parts take long, and somebody else may have written the file meanwhile.
         if existing == Existing::Refused && exists(&place)? {
             return Err(place.named(occupied()));
         }
+        last = Some(place.failures());
         place.wait(upload.multipart.complete()).map(drop)
     });
     if let Err(error) = done {
+        let failed = last.is_some_and(|before| place.failures() > before);
         // The parts that arrived are not part of any file, and are deleted now or by the rules of the store.
         let _ = place.wait(upload.multipart.abort());
-        return Err(error);
+        return despite(failed, file, &place, error);
     }
     let found = place.wait(place.store.head(&place.key))?;
     if found.size != size {
@@ -64,6 +61,41 @@ pub(crate) fn upload(
         return Err(place.named(Error::io("write", io::Error::new(io::ErrorKind::InvalidData, text))));
     }
     Ok(())
+}
+
+/// Writes a short file by one request.
+fn at_once(file: &(impl ReadAt + ?Sized), place: &Place, existing: Existing) -> Result<()> {
+    let bytes = file.read_at(0, bound::addressable(file.size()))?.into_owned();
+    let mode = match existing {
+        Existing::Refused => PutMode::Create,
+        Existing::Replaced => PutMode::Overwrite,
+    };
+    let put = place.store.put_opts(&place.key, bytes.into(), PutOptions::from(mode));
+    place.wait(put).map(drop).or_else(|error| despite(place.failures() > 0, file, place, error))
+}
+
+/// Returns the error of the request that makes the file. If an attempt `failed` for the moment, the store may have fulfilled it although its
+/// answer was lost, and may have refused to do so again. It has then the file, byte for byte, and there is no error.
+fn despite(failed: bool, file: &(impl ReadAt + ?Sized), place: &Place, error: Error) -> Result<()> {
+    if failed && matches!(has(place, file), Ok(true)) { Ok(()) } else { Err(error) }
+}
+
+/// Returns whether the store has the same bytes as a file.
+fn has(place: &Place, file: &(impl ReadAt + ?Sized)) -> Result<bool> {
+    let (size, version) = place.state()?;
+    if size != file.size() {
+        return Ok(false);
+    }
+    let mut start = 0;
+    while start < size {
+        let end = bound::sum(start, PART).min(size);
+        let stored = place.bytes(start..end, &version)?;
+        if *file.read_at(start, bound::addressable(end - start))? != *stored {
+            return Ok(false);
+        }
+        start = end;
+    }
+    Ok(true)
 }
 
 /// Returns whether there is a file at an address.

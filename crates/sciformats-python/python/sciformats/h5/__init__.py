@@ -10,7 +10,8 @@ import os
 
 from sciformats.h5 import _create, _hl, filters, h5, h5a, h5d, h5ds, h5f, h5g, h5i, h5l, h5o, h5p, h5r, h5s, h5t, h5z, version
 from sciformats.h5._attributes import AttributeManager
-from sciformats.h5._dataset import Dataset, StoreInfo
+from sciformats.h5._dataset import Dataset
+from sciformats.h5._dataset_id import StoreInfo
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._file import File
 from sciformats.h5._group import Group

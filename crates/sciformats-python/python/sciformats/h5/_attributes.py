@@ -127,6 +127,8 @@ class AttributeManager(MutableMapping[str, Any]):
             raise OSError("an attribute with a null dataspace has no elements to modify")
         if (array.shape != old.shape and not (array.size == 1 and old.shape in ((), (1,)))):
             raise TypeError(f"Shape of data is incompatible with existing attribute: {array.shape} and {old.shape}")
+        if old.dtype.kind in "iu" and array.dtype.kind in "iuf" and not isinstance(value, np.ndarray):
+            array = _convert.exactly(value, old.dtype)
         array = _encode.as_type(array.reshape(old.shape), old.dtype)
         self._described(_name_of(name), old._described, old.shape, array)
 

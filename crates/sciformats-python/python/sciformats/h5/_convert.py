@@ -65,9 +65,26 @@ def exactly(value: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
         if np.isnan(most):
             raise ValueError(f"NaN cannot be stored as {dtype}")
         info = np.iinfo(dtype)
+        if found.dtype.kind == "f" and not hasattr(value, "__array__") and max(most, -least) >= 2**53:
+            # NumPy makes rounded floats of lists with integers beyond 63 bits, or with integers and floats.
+            whole = np.asarray(value, object).reshape(-1)
+            least, most = min(whole), max(whole)
         if np.isinf(least) or np.isinf(most) or int(least) < info.min or int(most) > info.max:
             raise OverflowError(f"numbers from {least} to {most} cannot be stored as {dtype}")
     return np.asarray(value, dtype)
+
+
+def sequence(value: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return a sequence of variable length as an array. Lists of numbers must fit the type of its items, which arrays need not.
+
+    Raises
+    ------
+    OverflowError, TypeError, ValueError
+        Those of :func:`exactly`.
+    """
+    found = np.asarray(value)
+    is_list = not hasattr(value, "__array__") and dtype.kind in "biufc" and found.dtype.kind in "biufcO"
+    return exactly(value, dtype) if is_list else found
 
 
 def seen_as(array: NDArray[Any], mtype: Any) -> NDArray[Any]:

@@ -98,7 +98,7 @@ class Wanted:
             "fill": None if fill is None else _encode.element(self._fill(fill), described, of),
             "undefined": False,
             "fill_time": {"alloc": 0, "never": 1, "ifset": 2, None: None}[options.get("fill_time")],
-            "external": _external(options.pop("external", None), self),
+            "external": _external(options.pop("external", None), self, maximum),
             "mappings": [],
             "committed": self.committed,
             "tracked": _tracked(options.get("track_order")),
@@ -260,7 +260,7 @@ def _compression(compression: Any, opts: Any, unknown: bool) -> tuple[int, list[
     return number, [int(value) for value in (opts or ())]
 
 
-def _external(external: Any, wanted: Wanted) -> list[tuple[str, int, int | None]]:
+def _external(external: Any, wanted: Wanted, maximum: list[int | None] | None) -> list[tuple[str, int, int | None]]:
     if not external:
         return []
     if isinstance(external, (str, bytes, os.PathLike)):
@@ -275,6 +275,12 @@ def _external(external: Any, wanted: Wanted) -> list[tuple[str, int, int | None]
         if not isinstance(offset, (int, np.integer)) or not isinstance(size, (int, np.integer)):
             raise TypeError("the offset and the size of an external file must be integers")
         found.append((os.fsdecode(name), int(offset), None if size == UNLIMITED else int(size)))
+    most, sizes = wanted.shape if maximum is None else maximum, [size for _, _, size in found]
+    if None not in sizes and not wanted.dtype.hasobject:
+        if None in most:
+            raise ValueError("Unable to synchronously create dataset (unlimited dataspace but finite storage)")
+        if math.prod(n or 0 for n in most) * wanted.dtype.itemsize > sum(size or 0 for size in sizes):
+            raise ValueError("Unable to synchronously create dataset (dataspace size exceeds external storage size)")
     return found
 
 

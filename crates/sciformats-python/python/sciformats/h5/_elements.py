@@ -184,19 +184,19 @@ class DatasetWriting:
                 return each
         if base.kind != "O" and (isinstance(value, (str, bytes)) or getattr(value, "dtype", base).kind in "SU"):
             raise TypeError(f"No conversion path for dtype: a text cannot be stored as a sequence of {base}")
-        items = value if isinstance(value, np.ndarray) else list(value)
+        items = np.asarray(value) if hasattr(value, "__array__") else list(value)
         nested = len(items) > 0 and all(isinstance(item, (list, tuple, np.ndarray)) for item in items)
         if base.kind == "O" or base.subdtype is not None:
             if nested and len(items) == count and not (count == 1 and base.subdtype is not None):
                 return list(items) if base.kind == "O" and count == 1 else [np.asarray(item) for item in items]
             return [items if base.kind == "O" and count == 1 else np.asarray(items)] * count
         if not nested:
-            return [np.asarray(items)] * count
+            return [_convert.sequence(items, base)] * count
         found = np.empty(len(items), object)
-        found[:] = [np.asarray(item) for item in items]
+        found[:] = [_convert.sequence(item, base) for item in items]
         if any(each.ndim != 1 for each in found):
             # The last dimension is that of the sequences, and those before are the dimensions of the selection.
-            whole = np.asarray(value)
+            whole = _convert.sequence(value, base)
             found = np.empty(whole.shape[:-1], object)
             for index in np.ndindex(found.shape):
                 found[index] = whole[index]
@@ -255,7 +255,9 @@ class DatasetWriting:
         else:
             shape = [int(n) for n in (size if isinstance(size, (tuple, list)) else (size,))]
         most = self.maxshape or ()
-        if len(shape) != len(most) or any(m is not None and n > m for n, m in zip(shape, most)):
+        if len(shape) != len(most):
+            raise TypeError(f"New shape length ({len(shape)}) must match dataset rank ({len(most)})")
+        if any(m is not None and n > m for n, m in zip(shape, most)):
             raise ValueError("Unable to synchronously change a dataset dimension (dimension cannot exceed the existing maximal size)")
         with self._file_of._lock:
             self._file_of.change("resize", self._place, shape)

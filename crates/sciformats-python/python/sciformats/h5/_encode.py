@@ -297,12 +297,12 @@ def _of_sequences(data: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
         else:
             found[()] = data
         return found
-    items = list(data)
+    items, base = list(data), np.dtype(_types.check_vlen_dtype(dtype))
     if all(isinstance(item, (list, tuple, np.ndarray)) for item in items):
         found = np.empty(len(items), dtype)
         for number, item in enumerate(items):
-            found[number] = np.asarray(item)
+            found[number] = _convert.sequence(item, base)
         return found
     single = np.empty(1, dtype)
-    single[0] = np.asarray(items)
+    single[0] = _convert.sequence(items, base)
     return single.reshape(())

@@ -248,6 +248,9 @@ class GroupWriting:
         made = Dataset(self._file_of, Guarded(self._file_of, address, path), path)
         made._cache, made._prefixes, made._outside = cache, prefixes, bool(settings["external"])
         if wanted.data is not None and wanted.data.size:
+            if made._outside:
+                # Only elements of a dataset that is in the file are written into other files.
+                self._file_of.commit()
             made._write_first(wanted, settings["datatype"])
         return made
 

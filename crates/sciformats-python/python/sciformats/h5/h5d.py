@@ -7,7 +7,7 @@ from typing import Any
 
 from sciformats.errors import NotSupported
 from sciformats.h5 import _convert, _create, _encode, _names, _writing, h5s, h5t
-from sciformats.h5._dataset import DatasetID, StoreInfo
+from sciformats.h5._dataset_id import DatasetID, StoreInfo
 
 __all__ = ["DatasetID", "StoreInfo", "create", "open"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sciformats.h5 import h5a, h5s, h5t
-from sciformats.h5._dataset import DatasetID
+from sciformats.h5._dataset_id import DatasetID
 from sciformats.h5._identifiers import FileID, GroupID
 
 __all__ = ["get_file_id", "get_name", "get_type"]
