@@ -167,6 +167,9 @@ impl FrameHeader {
     /// The number of bytes of a header without metalayers.
     pub(crate) const MIN: u32 = 97;
 
+    /// The number of bytes that contain the signature.
+    pub(crate) const SIGNATURE: usize = 2 + MAGIC.len();
+
     /// Returns whether a file that begins with these bytes has the signature of the format.
     pub(crate) fn begins(head: &[u8]) -> bool {
         head.get(2..).is_some_and(|magic| magic.starts_with(MAGIC))
