@@ -198,3 +198,26 @@ fn a_folder_with_the_lock_file_of_other_writers_is_replaced() {
     scratch.finish(Durability::Process).unwrap();
     assert_eq!(Frame::open(&path).unwrap().chunk(0).unwrap().decode().unwrap(), [2; 100]);
 }
+
+#[test]
+fn blocks_that_vary_in_length_keep_their_lengths() {
+    let blocks: [&[u8]; 3] = [b"Monday", b"a line about Tuesday", b"Wednesday"];
+    let mut schunk = SChunk::new(Params::new(1));
+    schunk.append_blocks(&blocks).unwrap();
+    schunk.append_blocks(&blocks[..1]).unwrap();
+    let mut copy = SChunk::new(Params::new(1));
+    for chunk in schunk.iter() {
+        copy.insert_chunk(copy.chunks(), chunk.unwrap().stored().unwrap().into_owned()).unwrap();
+    }
+    let flags =
+        |schunk: &SChunk| Frame::from_bytes(schunk.to_bytes().unwrap()).unwrap().header().general_flags;
+    assert_eq!(flags(&copy), flags(&schunk));
+    copy.write_bytes(0, b"Sun").unwrap();
+    copy.write_bytes(35, b"Mon").unwrap();
+    assert_eq!((copy.chunk(0).unwrap().blocks(), copy.chunk(1).unwrap().blocks()), (3, 1));
+    let mut all = vec![0; 41];
+    copy.read_bytes(0, &mut all).unwrap();
+    assert_eq!(all, b"Sundaya line about TuesdayWednesdayMonday");
+    let chunk = copy.chunk(0).unwrap();
+    assert_eq!((chunk.blocksize(), chunk.version()), (None, 6));
+}

@@ -103,8 +103,7 @@ pub(crate) fn describe(header: &mut FrameHeader, entries: &[Entry]) -> Result<()
         ChunkSize::Unknown => header.chunksize,
         known => known,
     };
-    let varying =
-        Varying { chunks: header.chunksize == ChunkSize::Variable, blocks: header.general_flags & 0x80 != 0 };
+    let varying = Varying { chunks: header.chunksize == ChunkSize::Variable, blocks: header.has_vl_blocks() };
     header.general_flags = FrameHeader::general_flags(varying);
     Ok(())
 }

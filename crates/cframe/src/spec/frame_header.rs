@@ -282,6 +282,11 @@ impl FrameHeader {
         Ok(out)
     }
 
+    /// Returns whether blocks vary in length.
+    pub(crate) fn has_vl_blocks(&self) -> bool {
+        self.general_flags & VARIABLE_BLOCKS != 0
+    }
+
     /// Returns the general flags of a frame, which say what varies in size.
     pub(crate) fn general_flags(varying: Varying) -> u8 {
         let version = if varying == Varying::NONE { VERSION } else { VERSION_VARIABLE };

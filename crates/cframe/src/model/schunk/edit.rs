@@ -51,8 +51,8 @@ impl SChunk {
         self.changed = true;
     }
 
-    /// Overwrites decoded bytes, beginning at byte `start`. The chunks that contain them are compressed again. If this fails, all bytes
-    /// are as they were before.
+    /// Overwrites decoded bytes, beginning at byte `start`. The chunks that contain them are compressed again, and blocks that vary in
+    /// length keep their lengths. If this fails, all bytes are as they were before.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -182,9 +182,11 @@ impl SChunk {
         if index > self.chunks() {
             return Err(self.past_the_end(index));
         }
+        let varies = varies(&chunk)?;
         let entry = self.entry(chunk)?;
         let at = bound::addressable(index);
         self.entries()?.insert(at, entry);
+        self.declare(varies);
         Ok(())
     }
 
@@ -204,7 +206,6 @@ impl SChunk {
     /// Those of compressing; `Usage` if there are no bytes.
     pub fn append_blocks(&mut self, blocks: &[&[u8]]) -> Result<()> {
         let chunk = compress_blocks(blocks, &self.params, &self.context)?;
-        self.header.general_flags = FrameHeader::general_flags(Varying { chunks: false, blocks: true });
         self.insert_chunk(self.chunks(), chunk)
     }
 
@@ -262,8 +263,18 @@ impl SChunk {
     /// # Errors
     /// Those of [`Chunk::new`]; `Usage` if there is no such chunk.
     pub fn update_chunk(&mut self, index: u64, chunk: Vec<u8>) -> Result<()> {
+        let varies = varies(&chunk)?;
         let entry = self.entry(chunk)?;
-        self.exchange(index, entry).map(drop)
+        self.exchange(index, entry)?;
+        self.declare(varies);
+        Ok(())
+    }
+
+    /// Declares in the header that blocks vary in length, if those of a new chunk do.
+    fn declare(&mut self, varies: bool) {
+        if varies {
+            self.header.general_flags = FrameHeader::general_flags(Varying { chunks: false, blocks: true });
+        }
     }
 
     /// Returns the old entry of a chunk that is replaced.
@@ -295,9 +306,18 @@ impl SChunk {
         done
     }
 
-    /// Does the same as [`update`](Self::update), within [`all_or_none`](Self::all_or_none).
+    /// Overwrites all bytes of a chunk, within [`all_or_none`](Self::all_or_none). Blocks that vary in length keep their lengths, because
+    /// each may be an item of its own.
     pub(crate) fn replace(&mut self, index: u64, data: &[u8], replaced: &mut Replaced) -> Result<()> {
-        let entry = self.entry(self.compressed(data)?)?;
+        let lengths = if self.header.has_vl_blocks() { self.chunk(index)?.vl_blocks() } else { None };
+        let chunk = match lengths {
+            Some(ranges) => {
+                let blocks = ranges.into_iter().map(|range| present(data.get(range), "bytes of a block"));
+                compress_blocks(&blocks.collect::<Result<Vec<_>>>()?, &self.params, &self.context)?
+            }
+            None => self.compressed(data)?,
+        };
+        let entry = self.entry(chunk)?;
         let old = self.exchange(index, entry)?;
         replaced.entries.iter_mut().for_each(|entries| entries.push((index, old.clone())));
         Ok(())
@@ -369,4 +389,9 @@ impl SChunk {
         }
         Ok(self.entries.get_or_insert_default())
     }
+}
+
+/// Returns whether the blocks of a chunk vary in length.
+fn varies(chunk: &[u8]) -> Result<bool> {
+    Ok(read_header(&Source::bytes(chunk))?.has_vl_blocks())
 }
