@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use cframe::{Array, ArrayParams, Codec, Error, Frame, Params, Range, SChunk, Slab, Special};
+use cframe::{Array, ArrayParams, Codec, Error, Frame, Params, Range, Repack, SChunk, Slab, Special};
 
 fn noise(seed: u64, len: usize) -> Vec<u8> {
     let mut state = seed;
@@ -168,11 +168,21 @@ fn both_metalayers_of_the_shape_follow_it() {
         let of = |name: &&str| if *name == "b2nd" { b2nd.len() } else { caterva.len() };
         assert_eq!(lengths, names.iter().map(of).collect::<Vec<_>>());
         assert_eq!(Array::open(&path).unwrap().read_bytes().unwrap()[9..], [6; 6]);
+        Repack::new().with_chunks(&[3, 3]).run(&path, &path).unwrap();
+        let repacked = Array::open(&path).unwrap();
+        assert_eq!(
+            (repacked.chunk_shape(), &repacked.read_bytes().unwrap()[9..]),
+            (&[3, 3][..], &[6; 6][..])
+        );
+        // Of both layers, the lengths of the chunks follow those of the array.
+        for (_, content) in repacked.schunk().metalayers() {
+            assert_eq!((content[27], content[32]), (3, 3));
+        }
         // Layers that differ in what does not change belong to no array.
         let mut schunk = SChunk::open(&path).unwrap();
         let mut other = schunk.metalayer("caterva").unwrap().to_vec();
         let last = other.len() - 1;
-        other[last] = 1;
+        other[last] += 7;
         schunk.set_metalayer("caterva", &other).unwrap();
         if names.len() == 2 {
             assert!(Array::from_schunk(schunk).unwrap().resize(&[4, 3]).is_err());
