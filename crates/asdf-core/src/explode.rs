@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sciformats_core::storage::Replacement;
 use sciformats_core::{Error, Result};
 
 use crate::document::{BlockData, Document, Referred};
@@ -19,7 +20,9 @@ impl Document {
     /// and so on. Returns the paths of the blocks. The document itself is unchanged.
     ///
     /// Files of these names are replaced, but not before up to 256 new ones and the tree are complete. So, if there are no more
-    /// blocks than that, an older set stays whole if a new one cannot be written.
+    /// blocks than that, an older set stays whole if a new one cannot be written. An older set is never mixed with a new one: before
+    /// the first of its blocks is replaced, this document takes the place of its tree as one file with all blocks, which remains if
+    /// the process is killed or a later file cannot be written.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, External, NewArray, OpenOptions};
@@ -62,16 +65,24 @@ impl Document {
         self.check_names(&names)?;
         // New files are complete before the first of them takes the place of an old one, which may be part of an older set.
         let tree = main.saved(path)?;
+        let is_older = path.exists() && names.iter().any(|name| path.with_file_name(name).exists());
+        let mut whole = if is_older { Some(self.saved(path)?) } else { None };
+        let mut put = |parts: &mut Vec<Replacement>| {
+            let durability = self.options().durability;
+            let whole = whole.take().filter(|_| !parts.is_empty());
+            whole.map_or(Ok(()), |whole| whole.finish(durability))?;
+            parts.drain(..).try_for_each(|part| part.finish(durability))
+        };
         let (mut paths, mut waiting) = (Vec::new(), Vec::new());
         for (index, name) in parts.into_iter().zip(names) {
             let part = path.with_file_name(name);
             waiting.push(self.part(index)?.saved(&part)?);
             paths.push(part);
             if waiting.len() >= MAX_WAITING {
-                waiting.drain(..).try_for_each(|part| part.finish(self.options().durability))?;
+                put(&mut waiting)?;
             }
         }
-        waiting.into_iter().try_for_each(|part| part.finish(self.options().durability))?;
+        put(&mut waiting)?;
         tree.finish(self.options().durability)?;
         Ok(paths)
     }

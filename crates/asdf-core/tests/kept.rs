@@ -400,3 +400,37 @@ fn an_exploded_set_stays_whole_if_a_new_one_cannot_be_written() {
     let file = Asdf::open_with(&path, &options).unwrap();
     assert_eq!(file.array("c").unwrap().read::<u8>().unwrap(), [2; 100]);
 }
+
+#[test]
+fn an_older_exploded_set_is_never_mixed_with_a_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("set.asdf");
+    let arrays = 260u16; // more than wait for each other
+    let document = |seed: u16| {
+        let mut document = Document::new();
+        for number in 0..arrays {
+            let array = NewArray::new(&[seed, number], &[2]).unwrap();
+            document.set_array(&format!("a{number}"), array).unwrap();
+        }
+        document
+    };
+    let options = || OpenOptions::default().with_external(External::SameFolder);
+    let seen = || {
+        let file = Asdf::open_with(&path, &options()).unwrap();
+        (0..arrays)
+            .map(|n| file.array(&format!("a{n}")).unwrap().read::<u16>().unwrap()[0])
+            .collect::<Vec<_>>()
+    };
+    let parts = document(1).explode(&path).unwrap();
+    assert_eq!(seen(), vec![1; arrays.into()]);
+    // The last blocks cannot be written.
+    std::fs::remove_file(parts.last().unwrap()).unwrap();
+    std::fs::create_dir(parts.last().unwrap()).unwrap();
+    assert!(document(2).explode(&path).is_err());
+    assert_eq!(seen(), vec![2; arrays.into()]);
+    assert!(Document::open(&path).unwrap().other_files().is_empty());
+    std::fs::remove_dir(parts.last().unwrap()).unwrap();
+    document(3).explode(&path).unwrap();
+    assert_eq!(seen(), vec![3; arrays.into()]);
+    assert_eq!(Document::open(&path).unwrap().other_files().len(), usize::from(arrays));
+}

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use asdf_core::{Asdf, Compression, Document, Error, NewArray, Tree};
+use asdf_core::{Asdf, ByteOrder, Compression, Document, Error, NewArray, ScalarType, Storage, Tree};
 
 const MODEL: &str = "#ASDF 1.0.0
 #ASDF_STANDARD 1.5.0
@@ -172,4 +172,19 @@ fn a_number_masks_exactly_the_integers_that_equal_it_and_the_floats_nearest_to_i
     assert_eq!(tree("float32", "1.0e+300", "[.inf, 1.0]"), [0, 0]);
     assert_eq!(tree("float32", ".inf", "[.inf, 1.0]"), [1, 0]);
     assert_eq!(tree("float64", "9007199254740993", "[9007199254740992.0, 1.0]"), [1, 0]);
+}
+
+#[test]
+fn text_that_is_not_ascii_is_not_written_as_such_into_the_tree() {
+    let bytes = "Vega\0\0Bételg".as_bytes().to_vec();
+    let made = |storage| {
+        let array = NewArray::from_bytes(ScalarType::Ascii(6), ByteOrder::Little, &[2], bytes[..12].to_vec());
+        let mut document = Document::new();
+        document.set_array("stars", array.unwrap().with_storage(storage)).map(|_| document)
+    };
+    let error = made(Storage::Inline).unwrap_err();
+    assert_eq!(error.to_string(), "element 1 is \"Bétel\", which ascii cannot hold");
+    // In a block it stays as it is.
+    let file = Asdf::from_bytes(made(Storage::Block).unwrap().to_bytes().unwrap()).unwrap();
+    assert_eq!(file.array("stars").unwrap().read_strings().unwrap(), ["Vega", "Bétel"]);
 }

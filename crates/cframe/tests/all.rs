@@ -8,5 +8,6 @@ mod numbers;
 mod repack;
 mod rescue;
 mod rivals;
+mod tails;
 mod typed;
 mod unfolding;

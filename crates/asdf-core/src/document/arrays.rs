@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::{Error, Result, arith, bound};
+use sciformats_core::{Error, Misfit, Result, arith, bound};
 
 use super::{BlockData, Document};
 use crate::codec::Compression;
@@ -354,6 +354,10 @@ fn inline_element(tree: &mut Tree, datatype: &Datatype, bytes: &mut &[u8]) -> Re
         }
         ScalarType::Ascii(_) | ScalarType::Ucs4(_) => {
             let text = crate::array::text(scalar, 0, element)?;
+            if scalar.name() == "ascii" && !text.is_ascii() {
+                // A block may contain it, but no reader would accept it in the tree.
+                return Err(Error::Misfit(Misfit::new(0, &format!("{text:?}"), "ascii")));
+            }
             tree.add_str(text)
         }
     })

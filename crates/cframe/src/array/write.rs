@@ -10,7 +10,8 @@ use crate::spec::b2nd::B2nd;
 use crate::spec::chunk_header::Special;
 
 impl Array {
-    /// Overwrites the elements of a selection. The chunks that contain them are compressed again.
+    /// Overwrites the elements of a selection. The chunks that contain them are compressed again. If this fails, all elements are as
+    /// they were before.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Range, Slab};
@@ -29,18 +30,21 @@ impl Array {
         let size = self.element_size();
         let chunk_bytes: usize = fit(self.chunk_bytes()?, "bytes of a chunk")?;
         let shape = slab.shape();
-        for position in self.grid.touched_chunks(slab)? {
-            let number = self.grid.chunk_number(&position)?;
-            let touched = self.grid.touched_blocks(slab, &position)?;
-            let mut chunk = if self.covers(slab, &position, &touched)? {
-                vec![0; chunk_bytes]
-            } else {
-                self.schunk.chunk(number)?.decode()?
-            };
-            fill((&self.grid, size), &touched, (bytes, &shape), &mut chunk)?;
-            self.schunk.update(number, &chunk)?;
-        }
-        Ok(())
+        let grid = &self.grid;
+        self.schunk.all_or_none(|schunk, replaced| {
+            for position in grid.touched_chunks(slab)? {
+                let number = grid.chunk_number(&position)?;
+                let touched = grid.touched_blocks(slab, &position)?;
+                let mut chunk = if covers(grid, slab, &position, &touched)? {
+                    vec![0; chunk_bytes]
+                } else {
+                    schunk.chunk(number)?.decode()?
+                };
+                fill((grid, size), &touched, (bytes, &shape), &mut chunk)?;
+                schunk.replace(number, &chunk, replaced)?;
+            }
+            Ok(())
+        })
     }
 
     /// Changes the shape. Elements beyond the new shape are removed, and new elements are zeros.
@@ -103,7 +107,7 @@ impl Array {
         });
         let order: Vec<Option<u64>> = order.collect::<Result<_>>()?;
         self.schunk.rearrange(&order, size)?;
-        self.schunk.set_metalayer("b2nd", &b2nd.encode()?)?;
+        self.schunk.set_shape(&b2nd)?;
         (self.b2nd, self.grid) = (b2nd, grid);
         Ok(())
     }
@@ -153,19 +157,6 @@ impl Array {
             array.reshape(&shape)?;
             array.write_slab_bytes(&slab, bytes)
         })
-    }
-
-    /// Returns whether a selection contains every element of a chunk that is inside the array.
-    fn covers(&self, slab: &Slab, position: &[u64], touched: &[Touched]) -> Result<bool> {
-        let mut inside = 1u64;
-        for ((&at, &side), &total) in position.iter().zip(&self.grid.chunk).zip(&self.grid.shape) {
-            inside = mul(inside, sub(total, mul(at, side)?)?.min(side))?;
-        }
-        let mut selected = 0u64;
-        for touched in touched {
-            selected = add(selected, product(touched.axes.iter().map(|axis| axis.count))?)?;
-        }
-        Ok(inside == selected && !slab.is_empty())
     }
 
     /// Overwrites elements beyond `shape` with zeros in chunks that remain, so that they do not reappear when the array grows
@@ -233,6 +224,19 @@ impl Array {
         fill((&self.grid, self.element_size()), &touched, (&bytes, &inside.shape()), &mut new)?;
         if new == old { Ok(()) } else { self.schunk.update(number, &new) }
     }
+}
+
+/// Returns whether a selection contains every element of a chunk that is inside the array.
+fn covers(grid: &Grid, slab: &Slab, position: &[u64], touched: &[Touched]) -> Result<bool> {
+    let mut inside = 1u64;
+    for ((&at, &side), &total) in position.iter().zip(&grid.chunk).zip(&grid.shape) {
+        inside = mul(inside, sub(total, mul(at, side)?)?.min(side))?;
+    }
+    let mut selected = 0u64;
+    for touched in touched {
+        selected = add(selected, product(touched.axes.iter().map(|axis| axis.count))?)?;
+    }
+    Ok(inside == selected && !slab.is_empty())
 }
 
 /// Returns the position of a chunk in a grid of `counts`.

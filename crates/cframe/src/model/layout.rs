@@ -103,8 +103,7 @@ pub(crate) fn describe(header: &mut FrameHeader, entries: &[Entry]) -> Result<()
         ChunkSize::Unknown => header.chunksize,
         known => known,
     };
-    let varying =
-        Varying { chunks: header.chunksize == ChunkSize::Variable, blocks: header.general_flags & 0x80 != 0 };
+    let varying = Varying { chunks: header.chunksize == ChunkSize::Variable, blocks: header.has_vl_blocks() };
     header.general_flags = FrameHeader::general_flags(varying);
     Ok(())
 }
@@ -188,7 +187,9 @@ pub(crate) fn plan(
             let decisive = Decisive::OneSector(Write::new(range.start as u64, part(&new_header, &range)?));
             let old_len = frame.storage_len();
             let ends = writes.iter().map(|write| present(write.end(), "end of a write"));
-            let new_len = ends.collect::<Result<Vec<_>>>()?.into_iter().fold(old_len, u64::max);
+            let end = ends.collect::<Result<Vec<_>>>()?.into_iter().fold(frame.frame_len(), u64::max);
+            // What an earlier commit left after the frame stays, unless the next commit would not recognise it.
+            let new_len = if frame.may_leave(end)? { old_len } else { end };
             Ok(Plan { plan: commit::Plan { fresh: writes, decisive, old_len, new_len }, space })
         }
         _ => journalled(frame, header, entries, trailer),

@@ -1,6 +1,7 @@
 //! Arrays with chunks and blocks of another shape.
 
 use sciformats_core::arith::{add, fit, mul, product, sub};
+use sciformats_core::fault::locate;
 use sciformats_core::storage::zeroed;
 use sciformats_core::{Range, Result, Slab, bound, slab::elements};
 
@@ -175,12 +176,11 @@ fn ranges(grid: &Grid, corner: &[u64], extent: &[u64]) -> Result<Vec<Range>> {
         .collect()
 }
 
-/// Returns the header with other shapes in its metalayer.
+/// Returns the header with other shapes in its metalayers.
 fn with_shape(mut header: FrameHeader, b2nd: &B2nd) -> Result<FrameHeader> {
-    let known = header.layers.iter().position(|layer| layer.name == "b2nd");
-    let known = known.or_else(|| header.layers.iter().position(|layer| layer.name == "caterva"));
-    if let Some(layer) = known.and_then(|at| header.layers.get_mut(at)) {
-        layer.content = b2nd.encode()?;
+    for layer in header.layers.iter_mut().filter(|layer| matches!(layer.name.as_str(), "b2nd" | "caterva")) {
+        let dtype = locate("metalayer b2nd", 0, &layer.content, B2nd::parse)?.dtype;
+        layer.content = B2nd { dtype, ..b2nd.clone() }.encode()?;
     }
     Ok(header)
 }

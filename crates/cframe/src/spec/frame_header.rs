@@ -167,6 +167,9 @@ impl FrameHeader {
     /// The number of bytes of a header without metalayers.
     pub(crate) const MIN: u32 = 97;
 
+    /// The number of bytes that contain the signature.
+    pub(crate) const SIGNATURE: usize = 2 + MAGIC.len();
+
     /// Returns whether a file that begins with these bytes has the signature of the format.
     pub(crate) fn begins(head: &[u8]) -> bool {
         head.get(2..).is_some_and(|magic| magic.starts_with(MAGIC))
@@ -277,6 +280,11 @@ impl FrameHeader {
         out.extend([self.other_flags2, self.reserved]);
         out.extend(present(layers.get(Self::FIXED..), "metalayers of a header")?);
         Ok(out)
+    }
+
+    /// Returns whether blocks vary in length.
+    pub(crate) fn has_vl_blocks(&self) -> bool {
+        self.general_flags & VARIABLE_BLOCKS != 0
     }
 
     /// Returns the general flags of a frame, which say what varies in size.

@@ -67,6 +67,11 @@ impl Trailer {
         found.ok_or_else(|| Error::not_found("vlmetalayer", name))
     }
 
+    /// Returns whether these bytes may begin a trailer. There may be fewer than it has.
+    pub(crate) fn begins(bytes: &[u8]) -> bool {
+        bytes.iter().zip([Marker::FixArray(4).to_u8(), 1]).all(|(&found, expected)| found == expected)
+    }
+
     /// Parses the tail: the length of the trailer, and the fingerprint.
     pub(crate) fn parse_tail(i: &[u8]) -> Parsed<'_, (u32, Fingerprint)> {
         let (i, len) = uint32("trailer length")(i)?;

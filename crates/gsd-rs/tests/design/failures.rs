@@ -178,6 +178,35 @@ fn what_others_left_wrong_is_read_all_the_same() {
 }
 
 #[test]
+fn an_upgrade_keeps_the_chunks_of_a_name_that_is_stored_twice() {
+    let old = Version::new(1, 0);
+    let options = CreateOptions::new("tests", "points", old).with_layer(old);
+    let mut writer = Writer::create_in(Vec::new(), &options).unwrap();
+    for frame in 0..3u8 {
+        let name = if frame == 1 { "b" } else { "a" };
+        writer.write(name, 1, &[frame]).unwrap();
+        writer.write("c", 1, &[frame]).unwrap();
+        writer.end_frame().unwrap();
+    }
+    let mut file = writer.into_bytes().unwrap();
+    let slot = file.windows(64).position(|slot| slot[0] == b'b' && slot[1..] == [0; 63]).unwrap();
+    file[slot] = b'a';
+    let seen = |file: Vec<u8>| {
+        let reader = Reader::from_bytes(file).unwrap();
+        let chunks: Vec<_> = reader.history("a").map(Result::unwrap).collect();
+        let values: Vec<u8> =
+            chunks.iter().flat_map(|chunk| reader.read::<u8>(chunk).unwrap().into_owned()).collect();
+        let found: Vec<_> = (0..3).map(|frame| reader.find(frame, "a").unwrap().unwrap().id).collect();
+        (values, found, reader.names().map(<[u8]>::to_vec).collect::<Vec<_>>())
+    };
+    let before = seen(file.clone());
+    assert_eq!((before.0.len(), before.2.len()), (3, 3));
+    let mut writer = Writer::append_in(file).unwrap();
+    writer.upgrade().unwrap();
+    assert_eq!(seen(writer.into_bytes().unwrap()), before);
+}
+
+#[test]
 fn remains_behind_the_index_never_become_entries() {
     // After a loss of power, a gap may be followed by bytes of entries that were never committed.
     let mut file = file();

@@ -21,6 +21,7 @@
 //! Without an order, or with `=` or `|`, it is that of the machine. NumPy never writes this for types whose order matters, and the files
 //! that have it were made on machines of today, so it is little-endian. `l` and `long` have 8 bytes, and `g` 16, as on most of them.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use nom::Parser;
@@ -135,6 +136,7 @@ impl DType {
             Literal::Text(text) => words(text),
             Literal::List(parts) => {
                 let fields = parts.iter().map(Field::of).collect::<Option<_>>().map(Self::Record);
+                let fields = fields.filter(|record| record.repeated_name().is_none());
                 fields.or_else(|| match parts.as_slice() {
                     [item, shape] => Some(Self::array(Self::of(item)?, dimensions(shape)?)),
                     _ => None,
@@ -176,6 +178,22 @@ impl DType {
             _ => None,
         };
         number.map(|number| (number, *order))
+    }
+
+    /// Returns a name that two fields of the same record have. Names without letters are those of gaps.
+    pub(crate) fn repeated_name(&self) -> Option<&str> {
+        match self {
+            Self::Scalar { .. } => None,
+            Self::Array { item, .. } => item.repeated_name(),
+            Self::Record(fields) => {
+                let mut seen = HashSet::new();
+                let names = fields.iter().flat_map(|field| [Some(&field.name), field.title.as_ref()]);
+                let again = names.flatten().find(|name| !name.is_empty() && !seen.insert(name.as_str()));
+                again
+                    .map(String::as_str)
+                    .or_else(|| fields.iter().find_map(|field| field.dtype.repeated_name()))
+            }
+        }
     }
 
     /// Returns whether the elements or parts of them are Python objects.

@@ -32,6 +32,9 @@ use super::dtype::{DType, dimensions};
 /// The first bytes of every file.
 pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
+/// The keys of the dictionary, besides which there are no others.
+const KEYS: [&str; 3] = ["descr", "fortran_order", "shape"];
+
 /// The alignment in bytes of the end of a header.
 const ALIGNMENT: usize = 64;
 
@@ -149,8 +152,13 @@ impl Header {
         let wrong = |rule| field("header", |i| fail(i, FaultKind::Rule(rule)))(i);
         let Literal::Dictionary(pairs) = literal else { return wrong("is not a Python dictionary") };
         let value = |key: &str| {
-            pairs.iter().find(|(name, _)| *name == Literal::Text(key.into())).map(|(_, value)| value)
+            // Of keys that are repeated, the last one counts in Python.
+            pairs.iter().rfind(|(name, _)| *name == Literal::Text(key.into())).map(|(_, value)| value)
         };
+        let is_known = |key: &Literal| matches!(key, Literal::Text(key) if KEYS.contains(&key.as_str()));
+        if !pairs.iter().all(|(key, _)| is_known(key)) {
+            return wrong("has a key that is neither descr nor fortran_order nor shape");
+        }
         let Some(descr) = value("descr") else { return wrong("lacks the key descr") };
         let Some(dtype) = DType::of(descr) else { return wrong("has a descr that is not a type") };
         let Some(Literal::Bool(fortran_order)) = value("fortran_order") else {
@@ -165,9 +173,13 @@ impl Header {
     /// Appends everything before the elements to `out`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the header would have 4 GiB.
+    /// [`Error::Unsupported`] if the header would have 4 GiB; [`Error::Usage`] if two fields have the same name, which NumPy cannot
+    /// read.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         let Self { dtype, fortran_order, shape } = self;
+        if let Some(name) = dtype.repeated_name() {
+            return Err(Error::usage("type", format!("has several fields of the name {name:?}")));
+        }
         let order = if *fortran_order { "True" } else { "False" };
         let shape = Tuple(shape);
         let mut dictionary = format!("{{'descr': {dtype}, 'fortran_order': {order}, 'shape': {shape}, }}");
@@ -269,6 +281,14 @@ mod tests {
             ("(1,)", "malformed header at offset 0xa: header is not a Python dictionary"),
             ("{'descr': x}", "malformed header at offset 0x14: header is not a Python literal"),
             ("{'descr': '<f4'", "malformed header at offset 0x19: header is not a Python literal"),
+            (
+                "{'descr': '<f4', 'more': 1}",
+                "malformed header at offset 0xa: header has a key that is neither descr nor fortran_order nor shape",
+            ),
+            (
+                "{'descr': [('a', '<f4'), ('b', '<f4'), ('a', '<i2')], 'fortran_order': False, 'shape': ()}",
+                "malformed header at offset 0xa: header has a descr that is not a type",
+            ),
             ("{}", "malformed header at offset 0xa: header lacks the key descr"),
         ] {
             assert_eq!(header(dictionary), message);
@@ -281,6 +301,23 @@ mod tests {
         ] {
             assert_eq!(Preamble::read(bytes).unwrap_err().to_string(), message);
         }
+    }
+
+    #[test]
+    fn the_last_of_several_equal_keys_counts() {
+        let dictionary =
+            b"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'shape': (2,), 'descr': '<i2'}";
+        let header = Header::read(dictionary, (1, 0), 10).unwrap();
+        assert_eq!(header, Header::new(DType::scalar(Kind::Int, 2), [2]));
+    }
+
+    #[test]
+    fn fields_of_equal_names_are_not_written() {
+        let field = |name: &str| Field::new(name, DType::scalar(Kind::Float, 4));
+        let header = |names: [&str; 3]| Header::new(DType::Record(names.map(field).to_vec()), [1]);
+        let refused = header(["a", "b", "a"]).to_bytes().unwrap_err();
+        assert_eq!(refused.to_string(), "type has several fields of the name \"a\"");
+        assert!(header(["a", "", ""]).to_bytes().is_ok());
     }
 
     proptest! {

@@ -276,6 +276,12 @@ impl<'a> Chunk<'a> {
         }
     }
 
+    /// Returns the ranges of decoded bytes of all blocks, if they vary in length.
+    pub(crate) fn vl_blocks(&self) -> Option<Vec<Range<usize>>> {
+        let varies = self.header.has_vl_blocks();
+        varies.then(|| (0..self.blocks()).map(|index| self.block_range(index)).collect())
+    }
+
     /// Returns the block that contains the decoded byte at `at`.
     fn block_at(&self, at: usize) -> Result<usize> {
         match &self.body {

@@ -1,11 +1,12 @@
 //! A frame for reading: a file, a folder or bytes in memory.
 
+mod folder;
 mod parts;
 mod properties;
 mod rescue;
 mod stored;
+mod tail;
 
-use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::storage::{Access, Window};
 use sciformats_core::{Error, Limits, ReadAt, Result, bound};
 
+pub use folder::is_part_of_folder;
+pub(crate) use folder::{LOCK_FILE, SPARSE_INDEX, chunk_file, chunk_number};
 pub(crate) use parts::{FRAME_HEADER, read_across};
 use parts::{plain_view, read_frame_header, read_trailer, special_chunk};
 pub(crate) use properties::decode_layer;
@@ -37,9 +40,6 @@ use crate::spec::trailer::Trailer;
 
 /// What is wrong with the offset of a chunk whose file is not in the folder.
 pub(crate) const MISSING_FILE: &str = "names a file that is missing in the folder";
-
-/// The file in the folder of a sparse frame that contains everything but the chunks.
-pub(crate) const SPARSE_INDEX: &str = "chunks.b2frame";
 
 /// A frame for reading. Opening reads the header and the trailer. Chunks and their places are read when they are needed.
 ///
@@ -557,30 +557,6 @@ impl std::fmt::Debug for Frame {
             .field("folder", &self.folder)
             .finish_non_exhaustive()
     }
-}
-
-/// Returns the name of the file of a chunk in a sparse frame.
-pub(crate) fn chunk_file(number: u64) -> String {
-    format!("{number:08X}.chunk")
-}
-
-/// Returns the number of the chunk whose file has this name. Names that are written differently, such as `1f.chunk`, are not those of
-/// chunks.
-pub(crate) fn chunk_number(name: &str) -> Option<u64> {
-    let number = u64::from_str_radix(name.strip_suffix(".chunk")?, 16).ok()?;
-    (chunk_file(number) == name).then_some(number)
-}
-
-/// Returns whether a file of this name in the folder of a sparse frame is part of the frame. Whoever replaces such a folder by
-/// another frame must not remove anything else with it.
-///
-/// ```
-/// let is_part = |name: &str| cframe::is_part_of_folder(name.as_ref());
-/// assert!(is_part("chunks.b2frame") && is_part("0000001F.chunk"));
-/// assert!(!is_part("notes.txt") && !is_part("bed.chunk"));
-/// ```
-pub fn is_part_of_folder(name: &OsStr) -> bool {
-    name.to_str().is_some_and(|name| name == SPARSE_INDEX || chunk_number(name).is_some())
 }
 
 /// Returns the metalayer that makes a frame an array.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use sciformats_core::arith::{add, increase, sub};
 use sciformats_core::commit::{Session, Syncs};
+use sciformats_core::error::Within;
 use sciformats_core::storage::{Durability, FileStorage, Replacement};
 use sciformats_core::{Clash, Error, Result, WriteAt};
 
@@ -38,8 +39,9 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Conflict`] if another writer has the frame open, or has changed it since it was read here; `Io`. The frame is
-    /// then unchanged. If the device failed so that even this was impossible, it is the old one or the new one.
+    /// [`Error::Conflict`] if another writer has the frame open, or has changed it since it was read here; `Usage` if bytes follow the
+    /// frame in its file that are not known to be those of an earlier commit; `Io`. The frame is then unchanged. If the device failed
+    /// so that even this was impossible, it is the old one or the new one.
     pub fn commit(&mut self) -> Result<()> {
         if !self.changed {
             return Ok(());
@@ -55,7 +57,7 @@ impl SChunk {
         }
     }
 
-    /// Writes the whole frame again without holes, and replaces the old one.
+    /// Writes the whole frame again without holes, and replaces the old one. Bytes that followed it in its file are removed.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -177,6 +179,9 @@ impl SChunk {
 
     fn commit_file(&mut self, path: &Path) -> Result<()> {
         self.params.check()?;
+        if let Some(frame) = self.base.as_ref().filter(|_| !self.knows_tail) {
+            frame.check_tail().within(Some(path), None)?;
+        }
         let mut header = self.header.clone();
         header.has_vlmeta = !self.trailer.layers.is_empty();
         let len = header.encode()?.len() as u64;
@@ -316,6 +321,7 @@ impl SChunk {
         self.space = space.unwrap_or_else(|| Space::of(&frame));
         self.base = Some(frame);
         self.entries = None;
+        self.knows_tail = true;
         self.changed = false;
     }
 }

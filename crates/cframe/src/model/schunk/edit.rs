@@ -1,5 +1,6 @@
 //! Changes of the list of chunks.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use sciformats_core::arith::{add, fit, increase, present, sub};
@@ -19,6 +20,13 @@ use crate::spec::frame_header::{FrameHeader, Varying};
 pub(crate) struct Edited {
     entries: Option<Vec<Entry>>,
     header: FrameHeader,
+    changed: bool,
+}
+
+/// The chunks that an edit has replaced so far, which are put back if it fails.
+pub(crate) struct Replaced {
+    /// `None` if all chunks were those of the base.
+    entries: Option<Vec<(u64, Entry)>>,
     changed: bool,
 }
 
@@ -43,7 +51,8 @@ impl SChunk {
         self.changed = true;
     }
 
-    /// Overwrites decoded bytes, beginning at byte `start`. The chunks that contain them are compressed again.
+    /// Overwrites decoded bytes, beginning at byte `start`. The chunks that contain them are compressed again, and blocks that vary in
+    /// length keep their lengths. If this fails, all bytes are as they were before.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -65,7 +74,12 @@ impl SChunk {
                 format!("is not inside the {} bytes that exist", self.nbytes()),
             ));
         };
-        let (mut at, mut rest) = (start, bytes);
+        self.all_or_none(|schunk, replaced| schunk.write_within(start..end, bytes, replaced))
+    }
+
+    fn write_within(&mut self, range: Range<u64>, bytes: &[u8], replaced: &mut Replaced) -> Result<()> {
+        let Range { start: mut at, end } = range;
+        let mut rest = bytes;
         while at < end {
             let index = self.chunk_at(at)?;
             let range = self.chunk_range(index)?;
@@ -73,13 +87,13 @@ impl SChunk {
             let split = rest.split_at_checked(len).filter(|_| len > 0);
             let (piece, after) = present(split, "bytes of a chunk")?;
             if piece.len() as u64 == sub(range.end, range.start)? {
-                self.update(index, piece)?;
+                self.replace(index, piece, replaced)?;
             } else {
                 let mut whole = self.chunk(index)?.decode()?;
                 let skip: usize = fit(sub(at, range.start)?, "place in a chunk")?;
                 let target = whole.get_mut(skip..add(skip, piece.len())?);
                 present(target, "place in a chunk")?.copy_from_slice(piece);
-                self.update(index, &whole)?;
+                self.replace(index, &whole, replaced)?;
             }
             increase(&mut at, piece.len() as u64)?;
             rest = after;
@@ -168,9 +182,11 @@ impl SChunk {
         if index > self.chunks() {
             return Err(self.past_the_end(index));
         }
+        let varies = varies(&chunk)?;
         let entry = self.entry(chunk)?;
         let at = bound::addressable(index);
         self.entries()?.insert(at, entry);
+        self.declare(varies);
         Ok(())
     }
 
@@ -190,7 +206,6 @@ impl SChunk {
     /// Those of compressing; `Usage` if there are no bytes.
     pub fn append_blocks(&mut self, blocks: &[&[u8]]) -> Result<()> {
         let chunk = compress_blocks(blocks, &self.params, &self.context)?;
-        self.header.general_flags = FrameHeader::general_flags(Varying { chunks: false, blocks: true });
         self.insert_chunk(self.chunks(), chunk)
     }
 
@@ -248,10 +263,63 @@ impl SChunk {
     /// # Errors
     /// Those of [`Chunk::new`]; `Usage` if there is no such chunk.
     pub fn update_chunk(&mut self, index: u64, chunk: Vec<u8>) -> Result<()> {
+        let varies = varies(&chunk)?;
         let entry = self.entry(chunk)?;
+        self.exchange(index, entry)?;
+        self.declare(varies);
+        Ok(())
+    }
+
+    /// Declares in the header that blocks vary in length, if those of a new chunk do.
+    fn declare(&mut self, varies: bool) {
+        if varies {
+            self.header.general_flags = FrameHeader::general_flags(Varying { chunks: false, blocks: true });
+        }
+    }
+
+    /// Returns the old entry of a chunk that is replaced.
+    fn exchange(&mut self, index: u64, entry: Entry) -> Result<Entry> {
         let missing = self.past_the_end(index);
         let at = bound::addressable(index);
-        *self.entries()?.get_mut(at).ok_or(missing)? = entry;
+        Ok(std::mem::replace(self.entries()?.get_mut(at).ok_or(missing)?, entry))
+    }
+
+    /// Carries out an edit that [replaces](Self::replace) chunks one after another. If it fails in the middle, they are put back. Until
+    /// then, the old ones that no commit has written stay in memory, compressed.
+    pub(crate) fn all_or_none(
+        &mut self,
+        edit: impl FnOnce(&mut Self, &mut Replaced) -> Result<()>,
+    ) -> Result<()> {
+        let mut replaced = Replaced { entries: self.entries.is_some().then(Vec::new), changed: self.changed };
+        let done = edit(self, &mut replaced);
+        if done.is_err() {
+            match replaced.entries {
+                None => self.entries = None,
+                Some(old) => {
+                    for (index, entry) in old.into_iter().rev() {
+                        self.exchange(index, entry)?;
+                    }
+                }
+            }
+            self.changed = replaced.changed;
+        }
+        done
+    }
+
+    /// Overwrites all bytes of a chunk, within [`all_or_none`](Self::all_or_none). Blocks that vary in length keep their lengths, because
+    /// each may be an item of its own.
+    pub(crate) fn replace(&mut self, index: u64, data: &[u8], replaced: &mut Replaced) -> Result<()> {
+        let lengths = if self.header.has_vl_blocks() { self.chunk(index)?.vl_blocks() } else { None };
+        let chunk = match lengths {
+            Some(ranges) => {
+                let blocks = ranges.into_iter().map(|range| present(data.get(range), "bytes of a block"));
+                compress_blocks(&blocks.collect::<Result<Vec<_>>>()?, &self.params, &self.context)?
+            }
+            None => self.compressed(data)?,
+        };
+        let entry = self.entry(chunk)?;
+        let old = self.exchange(index, entry)?;
+        replaced.entries.iter_mut().for_each(|entries| entries.push((index, old.clone())));
         Ok(())
     }
 
@@ -321,4 +389,9 @@ impl SChunk {
         }
         Ok(self.entries.get_or_insert_default())
     }
+}
+
+/// Returns whether the blocks of a chunk vary in length.
+fn varies(chunk: &[u8]) -> Result<bool> {
+    Ok(read_header(&Source::bytes(chunk))?.has_vl_blocks())
 }

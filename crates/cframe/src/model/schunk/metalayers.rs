@@ -1,5 +1,6 @@
 //! The metalayers of a super-chunk, of fixed and of variable length.
 
+use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::{Error, Result};
 
 use super::SChunk;
@@ -7,6 +8,7 @@ use crate::model::chunk::PLAIN;
 use crate::model::compress::compress;
 use crate::model::frame::{decode_layer, shape_of};
 use crate::model::params::Params;
+use crate::spec::b2nd::B2nd;
 use crate::spec::frame_header::FrameHeader;
 use crate::spec::metalayers::{Layer, MAX_MAP, MAX_NAME, map_size};
 use crate::spec::value::Value;
@@ -58,6 +60,24 @@ impl SChunk {
             self.context.block_shape = b2nd.blocks;
         }
         self.changed = true;
+        Ok(())
+    }
+
+    /// Sets the shape in each metalayer that contains one: in `b2nd`, and in `caterva`, which is the only one that the first readers
+    /// of arrays know.
+    ///
+    /// # Errors
+    /// `Malformed` if a metalayer has other shapes of chunks and blocks than the array.
+    pub(crate) fn set_shape(&mut self, array: &B2nd) -> Result<()> {
+        for name in ["b2nd", "caterva"] {
+            let Some(content) = self.metalayer(name) else { continue };
+            let old = locate("metalayer b2nd", 0, content, B2nd::parse)?;
+            if (&old.chunks, &old.blocks) != (&array.chunks, &array.blocks) {
+                let rule = FaultKind::Rule("have other shapes in b2nd than in caterva");
+                return Err(Fault::new("chunks and blocks", rule).at("metalayer b2nd", 0));
+            }
+            self.set_metalayer(name, &B2nd { shape: array.shape.clone(), ..old }.encode()?)?;
+        }
         Ok(())
     }
 

@@ -64,6 +64,8 @@ pub struct SChunk {
     /// The base as it was read from its place.
     known: Option<Known>,
     space: Space,
+    /// Whether what follows the frame in its file is known to be of an earlier commit.
+    knows_tail: bool,
     changed: bool,
 }
 
@@ -179,6 +181,7 @@ impl SChunk {
             replaces,
             known: None,
             space: Space::default(),
+            knows_tail: false,
             changed: true,
         }
     }
@@ -305,6 +308,7 @@ impl SChunk {
             replaces: true,
             known: None,
             space: Space::of(&frame),
+            knows_tail: false,
             changed: false,
             base: Some(frame),
         }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use sciformats_core::storage::FileStorage;
 use sciformats_core::{Clash, Error, ReadAt, Result, WriteAt};
 
+use crate::model::frame::LOCK_FILE;
 use crate::spec::lock_file::LockFile;
 
 /// The environment variable that makes the C library lock.
@@ -24,10 +25,10 @@ pub(super) struct Sidecar(FileStorage);
 
 fn path_for(home: &Path) -> PathBuf {
     if home.is_dir() {
-        return home.join(".b2lock");
+        return home.join(LOCK_FILE);
     }
     let mut name = home.as_os_str().to_owned();
-    name.push(".b2lock");
+    name.push(LOCK_FILE);
     name.into()
 }
 
