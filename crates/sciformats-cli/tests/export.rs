@@ -218,6 +218,67 @@ fn netcdf_from_other_formats() {
     fixtures.stdout(0, &["diff", "hdf5/filters.h5", &copy]);
 }
 
+/// What the netCDF library fails at is not copied into a file with its ending.
+#[test]
+fn netcdf_from_hdf5_has_types_that_netcdf_has() {
+    use sciformats::hdf5_pure::{Datatype, File, Writer};
+    let dir = tempfile::tempdir().unwrap();
+    let program = Program::at(dir.path());
+    let make = |name: &str, add: &dyn Fn(&mut Writer)| {
+        let mut file = Writer::create(dir.path().join(name)).unwrap();
+        file.dataset("full").write(&[1.0f32, 2.0]).unwrap();
+        add(&mut file);
+        file.finish().unwrap();
+    };
+    let half = |file: &mut Writer| {
+        let bytes = [0, 0x3c, 0, 0xc0];
+        file.dataset("g/half").shape([2]).datatype(Datatype::float16()).write_raw(&bytes).map(drop).unwrap();
+    };
+    make("half.h5", &half);
+    let told = program.stdout(1, &["convert", "half.h5", "half.nc"]);
+    assert!(told.contains("/g/half: has elements of type float16, which become float32"), "{told}");
+    program.stdout(0, &["convert", "half.h5", "half.nc", "--lossy"]);
+    let copy = File::open(dir.path().join("half.nc")).unwrap();
+    let values = copy.dataset("/g_half").unwrap();
+    assert_eq!((values.datatype(), values.read::<f32>().unwrap()), (&Datatype::float32(), vec![1.0, -2.0]));
+    program.stdout(0, &["convert", "half.h5", "full.nc4", "--select", "/full"]);
+    program.stdout(0, &["convert", "half.h5", "same.nc", "--to", "hdf5"]);
+    program.stdout(0, &["diff", "half.h5", "same.nc"]);
+    let mut piped = program.command();
+    piped.args(["convert", "-", "piped.nc"]).stdin(fs::File::open(dir.path().join("half.h5")).unwrap());
+    let piped = piped.output().unwrap();
+    let told = String::from_utf8_lossy(&piped.stderr);
+    assert!(piped.status.code() == Some(1) && told.contains("--to netcdf"), "{told}");
+    assert!(!dir.path().join("piped.nc").exists());
+    // A type with a name, of which netCDF would make one of its own, keeps the library from opening the file.
+    make("named.h5", &|file| {
+        file.root().commit("t", &Datatype::float32()).unwrap();
+    });
+    program.stdout(0, &["convert", "named.h5", "named.nc"]);
+    assert!(File::open(dir.path().join("named.nc")).unwrap().object("/t").is_err());
+    make("other.h5", &|file| {
+        file.dataset("o").shape([1]).datatype(Datatype::opaque(2, "")).write_raw(&[1, 2]).map(drop).unwrap();
+    });
+    let told = program.stderr(0, &["convert", "other.h5", "other.nc"]);
+    assert!(told.contains("does not list /o (opaque(2))"), "{told}");
+}
+
+/// Whether the ending or an option says it, a table of another program becomes the same JSON.
+#[cfg(feature = "tables")]
+#[test]
+fn a_table_of_another_program_becomes_json() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("t.csv"), "a,b\n1,x\n").unwrap();
+    let program = Program::at(dir.path());
+    let lines = "{\"a\":1,\"b\":\"x\"}\n";
+    assert_eq!(program.stdout(0, &["convert", "t.csv", "-", "--to", "json"]), lines);
+    program.stdout(0, &["convert", "t.csv", "t.json"]);
+    program.stdout(0, &["convert", "t.csv", "t.txt", "--to", "json"]);
+    for name in ["t.json", "t.txt"] {
+        assert_eq!(fs::read_to_string(dir.path().join(name)).unwrap(), lines, "{name}");
+    }
+}
+
 #[test]
 fn a_hyphen_is_stdin_and_stdout() {
     let dir = tempfile::tempdir().unwrap();

@@ -488,3 +488,31 @@ fn widened_elements_are_told_and_large_integers_keep_their_digits() {
         assert_eq!(found.data.unwrap(), bytes, "{name}");
     }
 }
+
+/// As in netCDF4, a valid range that the type does not have is not used, so that it can neither leave its ends nor become them.
+#[test]
+fn bounds_that_the_type_does_not_have_are_not_used() {
+    use sciformats_conventions::write::NetCdf;
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("valid.nc");
+    let mut file = NetCdf::create(&path).unwrap();
+    file.global("Conventions", "CF-1.11").unwrap();
+    let x = file.dimension("x", 4).unwrap();
+    for (name, bound, value) in [
+        ("above", "valid_min", vec![300.0]),
+        ("below", "valid_max", vec![-1.0]),
+        ("pair", "valid_range", vec![1.0, 256.0]),
+        ("between", "valid_min", vec![0.5]),
+        ("inside", "valid_range", vec![1.0, 255.0]),
+    ] {
+        let id = file.variable(name, &[x], &[0u8, 1, 254, 255], None).unwrap();
+        file.attribute(id, bound, value).unwrap();
+    }
+    file.finish().unwrap();
+    let data = Dataset::open(&path).unwrap();
+    for (name, valid) in [("above", 4), ("below", 4), ("pair", 4), ("between", 4), ("inside", 3)] {
+        let cells = data.variable(&format!("/{name}")).unwrap().read().unwrap().cells().unwrap();
+        assert_eq!(cells.iter().flatten().count(), valid, "{name}");
+    }
+}

@@ -165,6 +165,21 @@ fn same_bits(number: f64, stored: &ElementType, from: &ElementType) -> f64 {
     }
 }
 
+/// Returns whether a type has a number, so that it can be the smallest or the largest valid one. Floating-point numbers are rounded.
+fn is_bound(number: f64, of: &ElementType) -> bool {
+    let (least, most) = match of {
+        ElementType::Int(size) => {
+            let beyond = 2f64.powi(i32::from(*size) * 8 - 1);
+            (-beyond, beyond)
+        }
+        ElementType::UInt(size) => (0.0, 2f64.powi(i32::from(*size) * 8)),
+        _ => return true,
+    };
+    // Of eight bytes, the largest number is rounded to the one beyond it.
+    let inside = number >= least && (number < most || (number == most && most >= 2f64.powi(63)));
+    inside && number.fract() == 0.0
+}
+
 impl Packing {
     fn of(node: &Node, element: &ElementType, options: &DecodeOptions) -> Result<Self> {
         let from = signed(node, element)?;
@@ -177,13 +192,16 @@ impl Packing {
         }
         numbers.fill.dedup();
         if options.valid {
-            let range = node.numbers("valid_range")?.unwrap_or_default();
-            let bound = |value: Option<f64>| value.map(|value| same_bits(value, element, &from));
-            let (least, most) = match range.as_slice() {
-                &[least, most] => (Some(least), Some(most)),
-                _ => (node.number("valid_min")?, node.number("valid_max")?),
+            let bounds = |name: &str| -> Result<Vec<f64>> {
+                let values = node.numbers(name)?.unwrap_or_default().into_iter();
+                let values: Vec<f64> = values.map(|value| same_bits(value, element, &from)).collect();
+                // As in netCDF4, bounds that the type does not have are not used.
+                Ok(if values.iter().all(|&value| is_bound(value, &from)) { values } else { Vec::new() })
             };
-            numbers.valid = (bound(least), bound(most));
+            numbers.valid = match bounds("valid_range")?.as_slice() {
+                &[least, most] => (Some(least), Some(most)),
+                _ => (bounds("valid_min")?.first().copied(), bounds("valid_max")?.first().copied()),
+            };
         }
         let (scale, offset) = (typed(node, "scale_factor")?, typed(node, "add_offset")?);
         (numbers.scale, numbers.offset) =

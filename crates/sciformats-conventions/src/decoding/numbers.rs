@@ -79,6 +79,14 @@ macro_rules! integer {
                 Some(value as $int).filter(|&int| int as f64 == value)
             }
             fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self) {
+                let number = |bound: &f64| !bound.is_nan();
+                let (least, most) = (least.filter(number), most.filter(number));
+                if least.is_some_and(|bound| bound > <$int>::MAX as f64)
+                    || most.is_some_and(|bound| bound < <$int>::MIN as f64)
+                {
+                    // No number of the type is inside.
+                    return (<$int>::MAX, <$int>::MIN);
+                }
                 let least = least.map_or(<$int>::MIN, |bound| bound.ceil() as $int);
                 (least, most.map_or(<$int>::MAX, |bound| bound.floor() as $int))
             }
@@ -337,6 +345,19 @@ mod tests {
         let found = floats(&numbers.decode(&stored).unwrap());
         assert_eq!([found[1], found[3], found[4]], [7.0, -50.0, 100.0]);
         assert!(found[0].is_nan() && found[2].is_nan() && found[5].is_nan());
+    }
+
+    #[test]
+    fn bounds_beyond_the_type_do_not_become_its_ends() {
+        let valid = |valid: (Option<f64>, Option<f64>)| {
+            let mut numbers = Numbers::new(ElementType::UInt(1));
+            (numbers.to, numbers.valid) = (Some(ElementType::F32), valid);
+            let found = floats(&numbers.decode(&[0, 1, 254, 255]).unwrap());
+            found.iter().filter(|number| !number.is_nan()).count()
+        };
+        assert_eq!([valid((Some(256.0), None)), valid((None, Some(-1.0)))], [0, 0]);
+        assert_eq!([valid((Some(-1.0), Some(256.0))), valid((Some(255.0), None))], [4, 1]);
+        assert_eq!(valid((Some(f64::NAN), Some(f64::NAN))), 4);
     }
 
     #[test]

@@ -71,6 +71,9 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     let place = args.files.place();
     let file = Arc::new(session.open_cut(input)?);
     selected(args, &file)?;
+    if file.format() == Format::Hdf5 && by_name_netcdf(args) {
+        netcdf::copied(&file, args, session)?;
+    }
     // Within one format nothing has to change, unless the file holds something that cannot be written in
     // full.
     if file.format() == target
@@ -163,13 +166,14 @@ fn rounding(args: &Convert, session: &Session) -> Outcome {
     let round = std::mem::take(&mut args.round);
     let check = round.asked().map_or(Ok(()), Rounding::check);
     check.map_err(|error| broken(&args.files, &error))?;
+    // By its name, a file of another format becomes netCDF.
+    let to = Some(target(&args, session)?);
     if args.dry_run {
         return run(&args, session);
     }
     let folder = Passing::new()?;
     let whole = folder.path().join("whole.h5");
-    let first =
-        Convert { files: args.files.to(&whole), to: Some(Target::Format(Format::Hdf5)), ..args.clone() };
+    let first = Convert { files: args.files.to(&whole), to, ..args.clone() };
     let answer = run(&first, &session.quietly())?;
     if !whole.exists() {
         return Ok(answer);
@@ -182,16 +186,27 @@ pub(super) fn unchanged(file: &File) -> sciformats::Result<()> {
     file.opened().map_or(Ok(()), sciformats::Opened::check_unchanged)
 }
 
+/// Returns whether the name of the output asks for netCDF.
+fn by_name_netcdf(args: &Convert) -> bool {
+    args.to.is_none() && export::Target::of(&args.files.output) == Some(export::Target::NetCdf)
+}
+
 /// Returns the format to write.
 fn target(args: &Convert, session: &Session) -> Outcome<Target> {
     let output = &args.files.output;
     let by_name = || {
-        // What is HDF5 already remains as it is; everything else becomes netCDF by this name.
-        let netcdf = export::Target::of(output) == Some(export::Target::NetCdf);
         let input = &args.files.input;
-        let other = || matches!(session.try_open_cut(input), Ok(file) if file.format() != Format::Hdf5);
-        if netcdf && input.as_path() != Path::new("-") && other() {
-            return Some(Target::Export(export::Target::NetCdf));
+        if by_name_netcdf(args)
+            && input.as_path() != Path::new("-")
+            && let Ok(file) = session.try_open_cut(input)
+        {
+            // What is HDF5 already remains as it is if netCDF can read it; everything else becomes netCDF by this name.
+            let stays = file.format() == Format::Hdf5 && !netcdf::fails(&file, args);
+            return Some(if stays {
+                Target::Format(Format::Hdf5)
+            } else {
+                Target::Export(export::Target::NetCdf)
+            });
         }
         let format = Format::expected_of(output).map(Target::Format);
         format.or_else(|| export::Target::of(output).map(Target::Export))

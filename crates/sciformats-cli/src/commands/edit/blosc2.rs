@@ -5,6 +5,7 @@ use sciformats::{Error, Result};
 use serde_json::Value as Json;
 
 use super::args::{Change, Edit};
+use super::integers::integers;
 use super::value::Kind;
 use super::{Done, failed, json_text};
 use crate::failure::{Failure, Outcome};
@@ -157,20 +158,7 @@ fn encoded(text: &str, kind: Option<Kind>) -> Result<(Vec<u8>, String), String> 
 
 /// Returns the first integer in JSON that has more than 64 bits. The parser would round it.
 fn too_large(json: &str) -> Option<&str> {
-    // What is between quotes is a text, in which digits are no numbers.
-    let (mut inside, mut escaped) = (false, false);
-    let number = |c: char| {
-        if c == '"' && !escaped {
-            inside = !inside;
-        }
-        escaped = inside && c == '\\' && !escaped;
-        inside || !(c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E'))
-    };
-    json.split(number).find(|word| {
-        let digits = word.strip_prefix('-').unwrap_or(word);
-        let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        is_integer && word.parse::<i64>().is_err() && word.parse::<u64>().is_err()
-    })
+    integers(json).find(|word| word.parse::<i64>().is_err() && word.parse::<u64>().is_err())
 }
 
 fn value(json: &Json) -> Result<Value, String> {

@@ -5,6 +5,7 @@ pub(crate) mod args;
 mod blosc2;
 mod draft;
 mod hdf5;
+mod integers;
 mod tree;
 mod value;
 

@@ -9,6 +9,8 @@ use sciformats::hdf5_pure::{Datatype, ElementType, ObjectId, Store, Value};
 use sciformats::{Error, Result};
 use serde_json::Value as Json;
 
+use super::integers::{integers, rounded};
+
 /// The deepest nesting of lists that is read.
 const MAX_DEPTH: usize = 32;
 
@@ -205,6 +207,14 @@ impl Typed {
         };
         let shape = if json.is_null() { None } else { Some(shape) };
         let leaves = if shape.is_none() { &[] } else { &leaves[..] };
+        let is_float = matches!(kind, Kind::Float32 | Kind::Float64);
+        let other = |integer| Some((integer, rounded(integer, kind == Kind::Float32)?));
+        if let (true, Some((integer, near))) = (is_float, integers(text).find_map(other)) {
+            let word = kind.word();
+            return Err(format!(
+                "{word} does not have the integer {integer}, but {near}; {integer}.0 stands for the nearest number that it has"
+            ));
+        }
         let elements = elements(kind, leaves, kept.as_ref())?;
         Ok(Self { kind, kept, shape, elements, shown: json.to_string() })
     }
@@ -513,10 +523,16 @@ mod tests {
             ("true", Kind::Int8),
             ("1", Kind::Bool),
             ("9223372036854775808", Kind::Int64),
+            ("9007199254740993", Kind::Float64),
+            ("36893488147419103233", Kind::Float64),
+            ("[1, 16777217]", Kind::Float32),
         ] {
             assert!(parsed(text, Some(kind), None).is_err(), "{text}");
         }
         assert!(parsed("[\"NaN\", 1, \"-Infinity\"]", Some(Kind::Float32), None).is_ok());
+        assert!(parsed("[1.5, 9007199254740993]", None, None).unwrap_err().contains("9007199254740992"));
+        assert!(parsed("9007199254740993.0", Some(Kind::Float64), None).is_ok());
+        assert!(parsed("36893488147419103232", Some(Kind::Float64), None).is_ok());
     }
 
     #[test]

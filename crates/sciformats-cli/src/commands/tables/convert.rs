@@ -31,6 +31,7 @@ pub(in crate::commands) fn run(args: &Convert, session: &Session) -> Outcome<Opt
     let target = match args.to {
         Some(Target::Table(format)) => Some(format),
         Some(Target::Export(export::Target::Csv)) => Some(TableFormat::Csv),
+        Some(Target::Export(export::Target::Json)) if foreign => Some(TableFormat::Json),
         Some(Target::Format(Format::Hdf5)) if foreign => None,
         Some(_) if foreign => None,
         Some(_) => return Ok(None),
@@ -71,7 +72,7 @@ pub(in crate::commands) fn run(args: &Convert, session: &Session) -> Outcome<Opt
                 write::to_stdout(reader, format, session).map(|()| Some(Answer::Yes))
             }
             None if args.to != Some(Target::Format(Format::Hdf5)) => Err(Failure::Usage(
-                "stdout: tables of other programs become HDF5, Parquet, Arrow or CSV; choose one with --to"
+                "stdout: tables of other programs become HDF5, Parquet, Arrow, CSV or JSON; choose one with --to"
                     .into(),
             )),
             None => through_file("", session, |place, session| {
@@ -141,7 +142,7 @@ fn to_hdf5(args: &Convert, table: &std::sync::Arc<dyn Scan>, session: &Session) 
     if !hdf5 {
         let output = output.display();
         return Err(Failure::Refused(format!(
-            "{output}: tables of other programs become HDF5, Parquet, Arrow or CSV"
+            "{output}: tables of other programs become HDF5, Parquet, Arrow, CSV or JSON"
         )));
     }
     if !args.dry_run {

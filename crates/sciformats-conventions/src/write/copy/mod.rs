@@ -6,6 +6,7 @@
 //! | a list of records, a table | a variable for each column |
 //! | complex numbers | two variables, with `_real` and `_imag` after the name |
 //! | numbers of 16 bits with a point | float32, which is listed as a loss |
+//! | other numbers with a point than those of IEEE 754 | float64, which is listed as a loss |
 //! | dates | microseconds since 1970 in their calendar, or nanoseconds if some dates are that fine; those of a time zone are in UTC |
 //! | truth values | bytes with the attribute `dtype` = `bool`, as xarray writes them |
 //! | enumerations | integers with `flag_values` and `flag_meanings` |
@@ -370,10 +371,13 @@ impl NetCdfCopy {
         self.variables.push(planned);
     }
 
-    /// Tells that elements get the next larger type, because netCDF lacks theirs.
+    /// Tells that elements get another type, because netCDF lacks theirs.
     fn widened(&mut self, path: &str, element: &ElementType) {
         if matches!(element, ElementType::F16 | ElementType::BF16) {
             self.lose(path, format!("has elements of type {element}, which become float32"));
+        }
+        if *element == ElementType::FloatOther {
+            self.lose(path, "has floating-point numbers in a form of their own, which become float64");
         }
     }
 
