@@ -503,3 +503,30 @@ fn an_identifier_never_means_another_object() {
     assert_eq!(file.dataset("again").unwrap().attribute("round").unwrap().read::<i32>().unwrap(), [2]);
     assert_eq!(file.root().unwrap().links().unwrap().len(), 1);
 }
+
+#[test]
+fn an_attribute_with_another_value_keeps_its_place() {
+    for count in [5, 40] {
+        let options = CreateOptions::default().with_bound(Bound::LATEST).with_track_order(true);
+        let mut file = Writer::in_memory(&options).unwrap();
+        for i in 0..count {
+            file.root().attribute(&format!("a{i:02}"), i).unwrap();
+        }
+        let order = |bytes: &[u8]| {
+            let mut found = File::from_bytes(bytes.to_vec()).unwrap().root().unwrap().attributes().unwrap();
+            found.sort_by_key(|attribute| attribute.creation_order());
+            let of = |found: &hdf5_pure::Attribute| {
+                (found.name().map(|name| name.as_bytes().to_vec()), found.creation_order())
+            };
+            found.iter().map(of).collect::<Vec<_>>()
+        };
+        let bytes = file.into_bytes().unwrap();
+        let mut wanted = order(&bytes);
+        let (_, bytes) = edited(bytes, |editor| {
+            editor.root().attribute("a03", "a text")?.attribute("new", 1)?;
+            Ok(())
+        });
+        wanted.push((Some(b"new".to_vec()), Some(u32::try_from(count).unwrap())));
+        assert_eq!(order(&bytes), wanted);
+    }
+}

@@ -246,6 +246,58 @@ fn parts_that_do_not_say_where_the_others_are() -> Result {
 }
 
 #[test]
+fn objects_of_another_file_are_refused() -> Result {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    let made = |file: &mut Writer| -> Result<[hdf5_pure::ObjectId; 4]> {
+        let group = file.group("g")?.id();
+        let kelvin = file.root().commit("kelvin", &Datatype::float32())?;
+        Ok([file.root().id(), group, kelvin, file.dataset("x").write(&[1, 2, 3])?])
+    };
+    let mut other = writer()?;
+    let foreign = made(&mut other)?;
+    let refused = |result: Result| {
+        assert_eq!(result.unwrap_err().to_string(), "object does not belong to this file");
+    };
+    let mut file = Writer::create(&path)?;
+    let [_, _, _, dataset] = made(&mut file)?;
+    for id in foreign {
+        refused(file.attribute(id, "a", 1));
+        refused(file.comment(id, "a"));
+        refused(file.root().hard_link("b", id).map(drop));
+        refused(file.reference(id).map(drop));
+        refused(file.open_id(id).map(drop));
+        refused(file.make_scale(id, "a"));
+        refused(file.attach_scale(id, 0, dataset));
+        refused(file.creation_properties(id, &Default::default()));
+        refused(file.dataset("y").committed(id).write(&[1.0f32]).map(drop));
+        refused(file.dataset("y").committed(id).shape([1]).create_encoded().map(drop));
+        refused(file.attribute(dataset, "a", Committed { datatype: id, value: 1.0f32 }));
+    }
+    file.finish()?;
+
+    let mut file = Editor::open(&path)?;
+    let own = file.id("x")?;
+    for id in foreign.into_iter().chain([dataset]) {
+        assert_ne!(id, own);
+        refused(file.attribute(id, "a", 1));
+        refused(file.comment(id, "a"));
+        refused(file.root().hard_link("b", id).map(drop));
+        refused(file.reference(id).map(drop));
+        refused(file.open_id(id).map(drop));
+        refused(file.creation_properties(id, &Default::default()));
+    }
+    file.open_id(own)?.write_all(&[4, 5, 6])?;
+    file.commit()?;
+    file.attribute(own, "a", 1)?;
+    file.close()?;
+    let file = File::open(&path)?;
+    assert_eq!((file.root()?.links()?.len(), file.dataset("x")?.read::<i32>()?), (3, vec![4, 5, 6]));
+    assert_eq!(file.dataset("x")?.attributes()?.len(), 1);
+    Ok(())
+}
+
+#[test]
 fn parts_are_not_edited_alone() -> Result {
     let folder = tempfile::tempdir().unwrap();
     let mut file = Writer::in_memory(&CreateOptions::default())?;

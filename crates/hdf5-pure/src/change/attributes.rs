@@ -8,7 +8,7 @@ use crate::change::tree::{StoredAttributes, Tree};
 use crate::object::attributes::{self, Attribute, AttributeList, Removed};
 use crate::object::creation::CreationProperties;
 use crate::object::header::Object;
-use crate::object::id::ObjectId;
+use crate::object::id::Id;
 use crate::spec::message::attribute::RawAttribute;
 use crate::spec::object_header::{Version, v2};
 
@@ -33,12 +33,7 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::Usage`] then, and any error of reading the header.
-    pub(crate) fn check_one_more(
-        &self,
-        id: ObjectId,
-        attribute: &Attribute,
-        next: Option<u32>,
-    ) -> Result<()> {
+    pub(crate) fn check_one_more(&self, id: Id, attribute: &Attribute, next: Option<u32>) -> Result<()> {
         let object = self.object(id)?;
         let count = bound::sum(object.attributes.len(), 1);
         let next = bound::sum(next.unwrap_or(fit(object.attributes.len(), "number of attributes")?), 1);
@@ -61,7 +56,7 @@ impl Tree {
     /// # Errors
     /// [`Error::Usage`] if the object is not new, if the properties contradict each other, or if a header with them could not count the
     /// attributes that the object has.
-    pub(crate) fn set_properties(&mut self, id: ObjectId, properties: &CreationProperties) -> Result<()> {
+    pub(crate) fn set_properties(&mut self, id: Id, properties: &CreationProperties) -> Result<()> {
         properties.check()?;
         let object = self.object_mut(id)?;
         if object.origin.is_some() {
@@ -75,7 +70,7 @@ impl Tree {
 
     /// Reads what is needed to change the attributes of an object of the file. Returns the creation order number of the
     /// next attribute.
-    pub(crate) fn load_attributes(&mut self, id: ObjectId) -> Result<Option<u32>> {
+    pub(crate) fn load_attributes(&mut self, id: Id) -> Result<Option<u32>> {
         self.recall(id)?;
         let object = self.object(id)?;
         let Some(origin) = &object.origin else { return Ok(None) };
@@ -117,7 +112,7 @@ impl Tree {
     }
 
     /// Notes that the attributes have changed, and that `new` of them are new.
-    pub(crate) fn attributes_changed(&mut self, id: ObjectId, new: u32) -> Result<()> {
+    pub(crate) fn attributes_changed(&mut self, id: Id, new: u32) -> Result<()> {
         let origin = self.object_mut(id)?.origin.as_mut();
         if let Some(stored) = origin.and_then(|origin| origin.attributes.as_mut()) {
             increase(&mut stored.next, new)?;
@@ -127,7 +122,7 @@ impl Tree {
     }
 
     /// Returns the attribute of a name if it is in the file but not in memory.
-    fn stored_attribute(&self, id: ObjectId, name: &[u8]) -> Result<Option<Attribute>> {
+    fn stored_attribute(&self, id: Id, name: &[u8]) -> Result<Option<Attribute>> {
         let Some(origin) = &self.object(id)?.origin else { return Ok(None) };
         match origin.attributes.as_ref().is_some_and(|stored| stored.may_hold(name)) {
             true => attributes::find_to_change(self.session()?.context(), origin.address, name),
@@ -136,7 +131,7 @@ impl Tree {
     }
 
     /// Removes an attribute that is in the file but not in memory, and returns it.
-    pub(crate) fn take_attribute(&mut self, id: ObjectId, name: &[u8]) -> Result<Option<Attribute>> {
+    pub(crate) fn take_attribute(&mut self, id: Id, name: &[u8]) -> Result<Option<Attribute>> {
         let Some(found) = self.stored_attribute(id, name)? else { return Ok(None) };
         let parts = attributes::parts(self.session()?.context(), std::slice::from_ref(&found))?;
         let origin = self.object_mut(id)?.origin.as_mut();
@@ -151,7 +146,7 @@ impl Tree {
     ///
     /// # Errors
     /// Returns [`Error::NotFound`].
-    pub(crate) fn remove_attribute(&mut self, id: ObjectId, name: &[u8]) -> Result<()> {
+    pub(crate) fn remove_attribute(&mut self, id: Id, name: &[u8]) -> Result<()> {
         self.load_attributes(id)?;
         let removed = match self.object_mut(id)?.attributes.remove(name) {
             None => self.take_attribute(id, name)?,
@@ -165,7 +160,7 @@ impl Tree {
     ///
     /// # Errors
     /// Returns [`Error::NotFound`], and [`Error::Usage`] if the new name exists already or is not a valid name.
-    pub(crate) fn rename_attribute(&mut self, id: ObjectId, name: &[u8], to: &[u8]) -> Result<()> {
+    pub(crate) fn rename_attribute(&mut self, id: Id, name: &[u8], to: &[u8]) -> Result<()> {
         self.load_attributes(id)?;
         let taken = self.object(id)?.attributes.holds(to);
         if taken || self.stored_attribute(id, to)?.is_some() {

@@ -13,7 +13,7 @@ use crate::group::members::Destination;
 use crate::object::attributes::{self, AttributeList};
 use crate::object::committed::datatype_of;
 use crate::object::header::Object as Stored;
-use crate::object::id::ObjectId;
+use crate::object::id::Id;
 use crate::object::shared::{Part, Shares};
 use crate::space::context::Context;
 use crate::spec::Address;
@@ -47,12 +47,12 @@ enum Lost {
 impl Counts {
     /// Counts the links to the objects of a new file. `used` has the committed datatypes that objects use which have been
     /// written already, and the number of uses of each.
-    pub(crate) fn of_new(objects: &Objects, used: &BTreeMap<ObjectId, u32>) -> Result<Self> {
+    pub(crate) fn of_new(objects: &Objects, used: &BTreeMap<Id, u32>) -> Result<Self> {
         let mut counts = Self::of_none(objects);
         for (id, uses) in used {
             counts.add(objects, &Destination::Object(*id), (*uses).into())?;
         }
-        counts.add(objects, &Destination::Object(ObjectId::ROOT), 1)?;
+        counts.add(objects, &Destination::Object(Id::ROOT), 1)?;
         counts.all(objects)?;
         counts.find_unlinked(objects);
         while let Some(lost) = counts.lost.pop() {

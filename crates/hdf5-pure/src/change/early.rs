@@ -30,7 +30,7 @@ use crate::object::attributes::{self, Attribute, AttributeList};
 use crate::object::committed::datatype_of;
 use crate::object::creation::CreationProperties;
 use crate::object::header::Object as Header;
-use crate::object::id::ObjectId;
+use crate::object::id::Id;
 use crate::space::context::Context;
 use crate::spec::Address;
 use crate::spec::message::dataspace::Dataspace;
@@ -48,9 +48,9 @@ pub(crate) struct Held {
     /// The datasets that were used since then.
     wanted: BTreeSet<u32>,
     /// The committed datatypes whose headers have an address.
-    pub(super) types: BTreeMap<Address, ObjectId>,
+    pub(super) types: BTreeMap<Address, Id>,
     /// The number of times that written datasets use each committed datatype.
-    used: BTreeMap<ObjectId, u32>,
+    used: BTreeMap<Id, u32>,
 }
 
 /// The approximate number of bytes that a dataset takes in memory, and the number for an attribute.
@@ -87,7 +87,7 @@ impl Held {
 }
 
 /// Returns the committed datatypes that an object uses, once for each use.
-fn used(object: &Object) -> impl Iterator<Item = ObjectId> {
+fn used(object: &Object) -> impl Iterator<Item = Id> {
     let own = match &object.kind {
         Kind::Dataset(dataset) => dataset.committed,
         _ => None,
@@ -131,7 +131,7 @@ impl Tree {
             }
         }
         // The headers refer to committed datatypes, which are written later but need an address now.
-        let types: BTreeSet<ObjectId> =
+        let types: BTreeSet<Id> =
             new.iter().filter_map(|&(index, _)| self.objects.get(index)).flat_map(used).collect();
         types.into_iter().try_for_each(|id| self.address(id).map(drop))?;
         let written = self.write_new(new)?;
@@ -146,7 +146,7 @@ impl Tree {
     ///
     /// # Errors
     /// Returns the errors of reading it back.
-    pub(crate) fn recall(&mut self, id: ObjectId) -> Result<()> {
+    pub(crate) fn recall(&mut self, id: Id) -> Result<()> {
         if self.objects.written(id.index()).is_none() {
             return Ok(());
         }
@@ -169,7 +169,7 @@ impl Tree {
     ///
     /// # Errors
     /// Returns [`Error::Usage`] if the object is not a dataset, and the errors of reading it back.
-    pub(crate) fn come_back_to(&mut self, id: ObjectId) -> Result<()> {
+    pub(crate) fn come_back_to(&mut self, id: Id) -> Result<()> {
         self.recalled(id)?;
         if id.index().checked_add(1) != Some(self.objects.len()) {
             self.held.wanted.insert(id.number());
@@ -189,7 +189,7 @@ impl Tree {
             all.clone().filter(|index| written(self, index) && counts.of(*index) == 0).collect();
         for &index in &lost {
             // Reading the object back gives back its uses of committed datatypes.
-            self.recall(ObjectId::of(fit(index, "number of an object")?))?;
+            self.recall(Id::of(fit(index, "number of an object")?))?;
             self.objects.replace(index, None);
             self.objects.set_address(index, None);
         }
@@ -199,7 +199,7 @@ impl Tree {
         for index in all {
             let links = counts.of(index);
             if links > 0 && written(self, &index) && self.objects.links(index).max(1) != links {
-                self.recall(ObjectId::of(fit(index, "number of an object")?))?;
+                self.recall(Id::of(fit(index, "number of an object")?))?;
             }
             self.objects.set_links(index, links);
         }
@@ -234,7 +234,7 @@ impl Tree {
 }
 
 /// A function that returns the committed datatype at an address.
-type Types<'t> = dyn Fn(Address) -> Result<(ObjectId, &'t Datatype)> + 't;
+type Types<'t> = dyn Fn(Address) -> Result<(Id, &'t Datatype)> + 't;
 
 /// Returns the dataset with the header at `address` in the state in which it was written.
 fn object(context: &Context, address: Address, own: &Types<'_>, k: u16) -> Result<Object> {

@@ -18,7 +18,7 @@ use crate::group::members::{Destination, Group};
 use crate::group::path::{self, MAX_LINKS};
 use crate::object::attributes::{self, AttributeList};
 use crate::object::header::{Now, Object as Stored};
-use crate::object::id::ObjectId;
+use crate::object::id::Id;
 use crate::space::output::{Output, Target};
 use crate::space::pending::Flush;
 use crate::spec::message::datatype::Datatype;
@@ -68,7 +68,7 @@ impl Tree {
     ///
     /// # Errors
     /// Returns `Malformed` if it cannot be read.
-    pub(crate) fn import(&mut self, address: Address) -> Result<ObjectId> {
+    pub(crate) fn import(&mut self, address: Address) -> Result<Id> {
         if let Some(id) = self.imported.get(&address) {
             return Ok(*id);
         }
@@ -90,7 +90,7 @@ impl Tree {
     }
 
     /// Fails unless the object is a group.
-    pub(crate) fn check_group(&self, id: ObjectId) -> Result<()> {
+    pub(crate) fn check_group(&self, id: Id) -> Result<()> {
         self.check_in_memory(id)?;
         let object = self.object(id)?;
         let is = match (&object.kind, &object.origin) {
@@ -104,7 +104,7 @@ impl Tree {
     }
 
     /// Fails if the object has been written already. This cannot be a group, because groups are written last.
-    fn check_in_memory(&self, id: ObjectId) -> Result<()> {
+    fn check_in_memory(&self, id: Id) -> Result<()> {
         match self.objects.written(id.index()) {
             None => Ok(()),
             Some(_) => Err(Error::usage("object", "is not a group")),
@@ -112,20 +112,20 @@ impl Tree {
     }
 
     /// Reads what changing the links of a group of the file needs.
-    pub(crate) fn load_group(&mut self, id: ObjectId) -> Result<()> {
+    pub(crate) fn load_group(&mut self, id: Id) -> Result<()> {
         let address = self.origin(id)?;
         let group = group::load_to_change(self.session()?.context(), address)?;
         self.object_mut(id)?.kind = Kind::Group(group);
         Ok(())
     }
 
-    fn origin(&self, id: ObjectId) -> Result<Address> {
+    fn origin(&self, id: Id) -> Result<Address> {
         let origin = self.object(id)?.origin.as_ref().map(|origin| origin.address);
         origin.ok_or_else(|| Error::usage("object", "is new and not yet stored in the file"))
     }
 
     /// Returns a group whose links are about to change.
-    pub(crate) fn group_to_change(&mut self, id: ObjectId) -> Result<&mut Group> {
+    pub(crate) fn group_to_change(&mut self, id: Id) -> Result<&mut Group> {
         if let Kind::Group(group) = &self.object(id)?.kind
             && let Some(session) = &self.session
             && let Some(whole) = group::gathered(session.context(), group)?
@@ -140,7 +140,7 @@ impl Tree {
     }
 
     /// Returns the target of the link `name` of a group. It is found without reading all links.
-    pub(crate) fn member(&self, id: ObjectId, name: &[u8]) -> Result<Option<Destination>> {
+    pub(crate) fn member(&self, id: Id, name: &[u8]) -> Result<Option<Destination>> {
         self.check_in_memory(id)?;
         let object = self.object(id)?;
         let in_file = |origin: &Origin| {
@@ -164,7 +164,7 @@ impl Tree {
     }
 
     /// Removes a link with a known target from a group.
-    fn take_link(&mut self, group: ObjectId, name: &[u8], to: &Destination) -> Result<()> {
+    fn take_link(&mut self, group: Id, name: &[u8], to: &Destination) -> Result<()> {
         let group = self.group_to_change(group)?;
         if group.remove(name) {
             if let Destination::Object(id) = to {
@@ -183,13 +183,13 @@ impl Tree {
     /// # Errors
     /// Returns [`Error::NotFound`], [`Error::Usage`] if the path leads to another file, and any error of reading
     /// groups.
-    pub(crate) fn find(&mut self, from: ObjectId, path: &[u8]) -> Result<ObjectId> {
+    pub(crate) fn find(&mut self, from: Id, path: &[u8]) -> Result<Id> {
         let found = self.follow(from, path, &mut 0);
         self.along(path, found)
     }
 
-    fn follow(&mut self, from: ObjectId, path: &[u8], followed: &mut usize) -> Result<ObjectId> {
-        let mut at = if path.first() == Some(&b'/') { ObjectId::ROOT } else { from };
+    fn follow(&mut self, from: Id, path: &[u8], followed: &mut usize) -> Result<Id> {
+        let mut at = if path.first() == Some(&b'/') { Id::ROOT } else { from };
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".") {
             at = match self.member(at, name)? {
                 Some(Destination::Object(id)) => id,
@@ -216,7 +216,7 @@ impl Tree {
 
     /// Returns an [`Error::NotFound`] for a path that ends at the group `at`, which has no link `name`. It lists similar
     /// names of that group.
-    fn absent(&self, at: ObjectId, path: &[u8], name: &[u8]) -> Error {
+    fn absent(&self, at: Id, path: &[u8], name: &[u8]) -> Error {
         let names = self.names(at);
         let (path, name) = (String::from_utf8_lossy(path), String::from_utf8_lossy(name));
         let near = spelling::nearest(&name, names.iter().map(String::as_str));
@@ -227,7 +227,7 @@ impl Tree {
     }
 
     /// Returns the names of the links of a group, up to a limit.
-    fn names(&self, group: ObjectId) -> Vec<String> {
+    fn names(&self, group: Id) -> Vec<String> {
         let mut names = Vec::new();
         let Ok(object) = self.object(group) else { return names };
         if let Kind::Group(links) = &object.kind {
@@ -247,7 +247,7 @@ impl Tree {
     }
 
     /// Returns the group that holds the last component of `path`, and that component. The group must exist.
-    pub(crate) fn holder<'p>(&mut self, from: ObjectId, path: &'p [u8]) -> Result<(ObjectId, &'p [u8])> {
+    pub(crate) fn holder<'p>(&mut self, from: Id, path: &'p [u8]) -> Result<(Id, &'p [u8])> {
         let (groups, name) = match last_name(path) {
             (None, name) => (&b""[..], name),
             (Some([]), name) => (&b"/"[..], name),
@@ -260,12 +260,12 @@ impl Tree {
     ///
     /// # Errors
     /// Returns [`Error::NotFound`], and the errors of [`find`](Self::find).
-    pub(crate) fn unlink(&mut self, from: ObjectId, path: &[u8]) -> Result<()> {
+    pub(crate) fn unlink(&mut self, from: Id, path: &[u8]) -> Result<()> {
         let done = self.unlink_at(from, path);
         self.along(path, done)
     }
 
-    fn unlink_at(&mut self, from: ObjectId, path: &[u8]) -> Result<()> {
+    fn unlink_at(&mut self, from: Id, path: &[u8]) -> Result<()> {
         let (group, name) = self.holder(from, path)?;
         let to = self.member(group, name)?.ok_or_else(|| no_link(path))?;
         self.take_link(group, name, &to)
@@ -276,12 +276,12 @@ impl Tree {
     /// # Errors
     /// Returns [`Error::NotFound`], and [`Error::Usage`] if the new name exists already, is not a valid name, or lies
     /// inside the object that is moved.
-    pub(crate) fn move_link(&mut self, from: ObjectId, path: &[u8], to: &[u8]) -> Result<()> {
+    pub(crate) fn move_link(&mut self, from: Id, path: &[u8], to: &[u8]) -> Result<()> {
         let done = self.move_link_at(from, path, to);
         self.along(path, done)
     }
 
-    fn move_link_at(&mut self, from: ObjectId, path: &[u8], to: &[u8]) -> Result<()> {
+    fn move_link_at(&mut self, from: Id, path: &[u8], to: &[u8]) -> Result<()> {
         let (group, name) = self.holder(from, path)?;
         let Some(destination) = self.member(group, name)? else { return Err(no_link(path)) };
         self.check_outside(&destination, from, to)?;
@@ -292,7 +292,7 @@ impl Tree {
 
     /// Fails if the path `to` leads through the object that is moved, because nothing else would lead to the object any
     /// more.
-    fn check_outside(&mut self, moved: &Destination, from: ObjectId, to: &[u8]) -> Result<()> {
+    fn check_outside(&mut self, moved: &Destination, from: Id, to: &[u8]) -> Result<()> {
         let moved = match moved {
             Destination::Object(id) => *id,
             Destination::Stored(address) => self.import(*address)?,
@@ -303,14 +303,8 @@ impl Tree {
 
     /// Follows a path, also through soft links, and fails if an object on the way is `moved`. Returns the object at its end, or `None`
     /// if there is none in this file.
-    fn outside(
-        &mut self,
-        moved: ObjectId,
-        from: ObjectId,
-        path: &[u8],
-        followed: &mut usize,
-    ) -> Result<Option<ObjectId>> {
-        let mut at = if path.starts_with(b"/") { ObjectId::ROOT } else { from };
+    fn outside(&mut self, moved: Id, from: Id, path: &[u8], followed: &mut usize) -> Result<Option<Id>> {
+        let mut at = if path.starts_with(b"/") { Id::ROOT } else { from };
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".") {
             if at == moved {
                 return Err(Error::usage(
@@ -341,7 +335,7 @@ impl Tree {
     ///
     /// # Errors
     /// Returns the errors of [`comment`].
-    pub(crate) fn comment(&mut self, id: ObjectId, text: &[u8]) -> Result<()> {
+    pub(crate) fn comment(&mut self, id: Id, text: &[u8]) -> Result<()> {
         self.object_mut(id)?.comment = Some(comment(text)?);
         Ok(())
     }
@@ -350,7 +344,7 @@ impl Tree {
     ///
     /// # Errors
     /// Returns [`Error::Usage`] if the object is not a dataset, and any error of reading it.
-    pub(crate) fn load_dataset(&mut self, id: ObjectId) -> Result<()> {
+    pub(crate) fn load_dataset(&mut self, id: Id) -> Result<()> {
         if !matches!(self.object(id)?.kind, Kind::Stored) {
             return self.dataset(id).map(drop);
         }
@@ -409,7 +403,7 @@ impl Tree {
     fn write_changed(&mut self, counts: &Counts) -> Result<()> {
         let open = self.objects.open();
         let (objects, places) = self.objects.split();
-        let resolve = |id: ObjectId| places.of(id);
+        let resolve = |id: Id| places.of(id);
         let now: Now<'_> = &|| self.settings.now();
         let Some(session) = &mut self.session else { return Ok(()) };
         for index in open {
@@ -491,7 +485,7 @@ impl Tree {
             }
             object.origin = Some(Box::new(Origin { address: stays, attributes: None }));
             if let Ok(index) = u32::try_from(index) {
-                imported.insert(stays, ObjectId::of(index));
+                imported.insert(stays, Id::of(index));
             }
             Some(stays)
         });

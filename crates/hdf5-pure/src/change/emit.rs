@@ -18,7 +18,7 @@ use crate::group::symbols::{self, Plan};
 use crate::object::attributes;
 use crate::object::creation::CreationProperties;
 use crate::object::header::NewHeader;
-use crate::object::id::{ObjectId, Resolve};
+use crate::object::id::{Id, Resolve};
 use crate::space::output::Target;
 use crate::spec::Address;
 use crate::spec::btree_v1::BtreeK;
@@ -74,7 +74,7 @@ impl Tree {
         let linked = self.linked(&counts);
         drop(counts);
         let parts = self.write_new(linked)?;
-        let superblock = self.superblock(parts.get(ObjectId::ROOT.index()))?;
+        let superblock = self.superblock(parts.get(Id::ROOT.index()))?;
         // Without the superblock the bytes are not an HDF5 file. It is therefore written after everything that it leads
         // to.
         self.output.settle(durability)?;
@@ -119,7 +119,7 @@ impl Tree {
             present(part, "state of a new group")?.links = links;
         }
         let places = self.objects.places();
-        let resolve = |id: ObjectId| places.of(id);
+        let resolve = |id: Id| places.of(id);
         for (index, part) in parts.iter() {
             let object = present(self.objects.get(index), "a new object")?;
             let place = (part.address()?, part.room);
@@ -139,7 +139,7 @@ impl Tree {
     fn write_links(&mut self, parts: &NewParts) -> Result<Vec<(usize, LinkStorage)>> {
         let (k, sizes) = (self.group_k(), self.output.sizes);
         let (objects, places) = self.objects.split();
-        let resolve = |id: ObjectId| places.of(id);
+        let resolve = |id: Id| places.of(id);
         let mut written = Vec::new();
         for (index, part) in parts.iter() {
             let object = objects.get_mut(index).and_then(Option::as_deref_mut);

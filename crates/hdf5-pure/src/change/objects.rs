@@ -7,7 +7,7 @@ use sciformats_core::arith::present;
 
 use crate::change::emit::Parts;
 use crate::change::tree::Object;
-use crate::object::id::ObjectId;
+use crate::object::id::Id;
 use crate::spec::Address;
 
 /// The objects. A session may have created very many of them; the cost of a commit depends on those that were used since the
@@ -103,7 +103,7 @@ impl Objects {
     }
 
     /// Adds `more` to the number of links of groups in memory that lead to an object.
-    pub(crate) fn count_link(&mut self, id: ObjectId, more: i32) -> Result<()> {
+    pub(crate) fn count_link(&mut self, id: Id, more: i32) -> Result<()> {
         let count = self.links(id.index()).checked_add_signed(more);
         self.set_links(id.index(), present(count, "number of links to an object")?);
         Ok(())
@@ -185,7 +185,7 @@ pub(crate) struct Places<'a>(&'a [u64]);
 
 impl Places<'_> {
     /// Returns the address of an object's header.
-    pub(crate) fn of(&self, id: ObjectId) -> Result<Address> {
+    pub(crate) fn of(&self, id: Id) -> Result<Address> {
         let known = self.0.get(id.index()).filter(|&&at| at != NOWHERE);
         present(known.copied().map(Address), "address of an object")
     }
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(objects.iter().map(|(index, _)| index).collect::<Vec<_>>(), [17, 1000]);
         commit(&mut objects, 8000);
         assert!(objects.open().is_empty());
-        let of = |index| objects.places().of(ObjectId::of(index));
+        let of = |index| objects.places().of(Id::of(index));
         assert_eq!(
             (of(0).unwrap(), of(17).unwrap(), of(1000).unwrap()),
             (Address(8), Address(144), Address(8008))

@@ -18,7 +18,7 @@ use crate::object::attributes::{Attribute, AttributeList, Removed};
 use crate::object::bound::Bound;
 use crate::object::creation::CreationProperties;
 use crate::object::header::RESERVED;
-use crate::object::id::ObjectId;
+use crate::object::id::{Id, Owner};
 use crate::object::shared::Part;
 use crate::space::output::{Output, Target};
 use crate::space::pages::Pages;
@@ -111,9 +111,11 @@ pub(crate) struct Tree {
     /// The session of a file that is being edited.
     pub(crate) session: Option<Session>,
     /// The objects that the file already had.
-    pub(crate) imported: HashMap<Address, ObjectId>,
+    pub(crate) imported: HashMap<Address, Id>,
     /// The datasets of a new file that are in memory.
     pub(crate) held: Held,
+    /// What its objects belong to.
+    pub(crate) owner: Owner,
 }
 
 /// An object.
@@ -231,10 +233,11 @@ impl Tree {
             session,
             imported: HashMap::new(),
             held: Held::default(),
+            owner: Owner::new(),
         }
     }
 
-    pub(crate) fn add(&mut self, kind: Kind, origin: Option<Box<Origin>>) -> Result<ObjectId> {
+    pub(crate) fn add(&mut self, kind: Kind, origin: Option<Box<Origin>>) -> Result<Id> {
         let id =
             u32::try_from(self.objects.len()).map_err(|_| Error::usage("file", "has too many objects"))?;
         if self.session.is_none() {
@@ -255,7 +258,7 @@ impl Tree {
             place: None,
             origin,
         });
-        Ok(ObjectId::of(id))
+        Ok(Id::of(id))
     }
 
     /// Returns the place for data that elements refer to.
@@ -263,7 +266,7 @@ impl Tree {
         Elsewhere { output: &mut self.output, heap: &mut self.heap, bound: self.settings.bound }
     }
 
-    pub(crate) fn object(&self, id: ObjectId) -> Result<&Object> {
+    pub(crate) fn object(&self, id: Id) -> Result<&Object> {
         match self.objects.get(id.index()) {
             Some(Object { kind: Kind::Gone, .. }) => {
                 Err(Error::usage("object", "does not exist in the file any more"))
@@ -275,13 +278,13 @@ impl Tree {
         }
     }
 
-    pub(crate) fn object_mut(&mut self, id: ObjectId) -> Result<&mut Object> {
+    pub(crate) fn object_mut(&mut self, id: Id) -> Result<&mut Object> {
         self.recall(id)?;
         self.object(id)?;
         self.objects.get_mut(id.index()).ok_or_else(|| Error::usage("object", "does not belong to this file"))
     }
 
-    pub(crate) fn group_mut(&mut self, id: ObjectId) -> Result<&mut Group> {
+    pub(crate) fn group_mut(&mut self, id: Id) -> Result<&mut Group> {
         self.recall(id)?;
         if matches!(self.object(id)?.kind, Kind::Stored) {
             self.load_group(id)?;
@@ -298,7 +301,7 @@ impl Tree {
     }
 
     /// Returns the dataset `id`, with what is needed to write to it.
-    pub(crate) fn dataset_mut(&mut self, id: ObjectId) -> Result<(&mut Dataset, &mut Output, &Registry)> {
+    pub(crate) fn dataset_mut(&mut self, id: Id) -> Result<(&mut Dataset, &mut Output, &Registry)> {
         self.recall(id)?;
         match self.objects.get_mut(id.index()).map(|object| &mut object.kind) {
             Some(Kind::Dataset(dataset)) => Ok((dataset, &mut self.output, &self.settings.registry)),
@@ -306,7 +309,7 @@ impl Tree {
         }
     }
 
-    pub(crate) fn dataset(&self, id: ObjectId) -> Result<&Dataset> {
+    pub(crate) fn dataset(&self, id: Id) -> Result<&Dataset> {
         match &self.object(id)?.kind {
             Kind::Dataset(dataset) => Ok(dataset),
             _ => Err(Error::usage("object", "is not a dataset")),
@@ -314,12 +317,12 @@ impl Tree {
     }
 
     /// Returns the dataset `id`, which is read back if it is not in memory.
-    pub(crate) fn recalled(&mut self, id: ObjectId) -> Result<&Dataset> {
+    pub(crate) fn recalled(&mut self, id: Id) -> Result<&Dataset> {
         self.recall(id)?;
         self.dataset(id)
     }
 
-    pub(crate) fn committed(&self, id: ObjectId) -> Result<&Datatype> {
+    pub(crate) fn committed(&self, id: Id) -> Result<&Datatype> {
         // Of the objects that have been written already, none is a datatype, because only datasets are written early.
         let written = self.objects.written(id.index()).is_some();
         match (!written).then(|| self.object(id)).transpose()?.map(|object| &object.kind) {
@@ -334,13 +337,13 @@ impl Tree {
     }
 
     /// Returns the group at `path`, relative to `from`. Missing groups are created.
-    pub(crate) fn group_at(&mut self, from: ObjectId, path: &[u8]) -> Result<ObjectId> {
+    pub(crate) fn group_at(&mut self, from: Id, path: &[u8]) -> Result<Id> {
         let found = self.group_along(from, path);
         self.along(path, found)
     }
 
-    fn group_along(&mut self, from: ObjectId, path: &[u8]) -> Result<ObjectId> {
-        let mut at = if path.starts_with(b"/") { ObjectId::ROOT } else { from };
+    fn group_along(&mut self, from: Id, path: &[u8]) -> Result<Id> {
+        let mut at = if path.starts_with(b"/") { Id::ROOT } else { from };
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
             at = match self.member(at, name)? {
                 Some(Destination::Object(id)) => id,
@@ -364,12 +367,12 @@ impl Tree {
     }
 
     /// Adds an object at `path`, relative to `from`. Missing groups are created.
-    pub(crate) fn insert(&mut self, from: ObjectId, path: &[u8], kind: Kind) -> Result<ObjectId> {
+    pub(crate) fn insert(&mut self, from: Id, path: &[u8], kind: Kind) -> Result<Id> {
         let inserted = self.insert_at(from, path, kind);
         self.along(path, inserted)
     }
 
-    fn insert_at(&mut self, from: ObjectId, path: &[u8], kind: Kind) -> Result<ObjectId> {
+    fn insert_at(&mut self, from: Id, path: &[u8], kind: Kind) -> Result<Id> {
         let (parent, name) = self.parent(from, path)?;
         // An invalid name must be reported before anything changes.
         self.check_name(parent, name)?;
@@ -379,7 +382,7 @@ impl Tree {
     }
 
     /// Removes the object that was inserted last.
-    pub(crate) fn withdraw(&mut self, id: ObjectId) {
+    pub(crate) fn withdraw(&mut self, id: Id) {
         if id.index().checked_add(1) != Some(self.objects.len()) {
             return;
         }
@@ -400,15 +403,15 @@ impl Tree {
     }
 
     /// Returns the group that holds the last component of `path`, and that component.
-    pub(crate) fn parent<'p>(&mut self, from: ObjectId, path: &'p [u8]) -> Result<(ObjectId, &'p [u8])> {
+    pub(crate) fn parent<'p>(&mut self, from: Id, path: &'p [u8]) -> Result<(Id, &'p [u8])> {
         match last_name(path) {
             (None, name) => Ok((from, name)),
-            (Some([]), name) => Ok((ObjectId::ROOT, name)),
+            (Some([]), name) => Ok((Id::ROOT, name)),
             (Some(groups), name) => Ok((self.group_at(from, groups)?, name)),
         }
     }
 
-    fn check_name(&mut self, group: ObjectId, name: &[u8]) -> Result<()> {
+    fn check_name(&mut self, group: Id, name: &[u8]) -> Result<()> {
         let shown = || String::from_utf8_lossy(name);
         if name.is_empty() || name == b"." || name.contains(&0) {
             return Err(Error::usage(
@@ -423,7 +426,7 @@ impl Tree {
     }
 
     /// Adds a link.
-    pub(crate) fn link(&mut self, group: ObjectId, name: &[u8], to: Destination) -> Result<()> {
+    pub(crate) fn link(&mut self, group: Id, name: &[u8], to: Destination) -> Result<()> {
         self.check_name(group, name)?;
         if let Destination::Object(id) = to {
             // The object must be in memory, because its header stores the number of links to it.
@@ -433,7 +436,7 @@ impl Tree {
     }
 
     /// Adds a link whose name and target were checked.
-    fn put_link(&mut self, group: ObjectId, name: &[u8], to: Destination) -> Result<()> {
+    fn put_link(&mut self, group: Id, name: &[u8], to: Destination) -> Result<()> {
         if let Destination::Object(id) = to {
             self.objects.count_link(id, 1)?;
         }
@@ -441,7 +444,7 @@ impl Tree {
     }
 
     /// Returns the address of an object's header, which is reserved by this call.
-    pub(crate) fn address(&mut self, id: ObjectId) -> Result<Address> {
+    pub(crate) fn address(&mut self, id: Id) -> Result<Address> {
         if let Some(address) = self.objects.written(id.index()) {
             return Ok(address);
         }
@@ -461,7 +464,7 @@ impl Tree {
     }
 
     /// Adds an attribute, or gives an existing attribute of that name another value.
-    pub(crate) fn attribute(&mut self, id: ObjectId, attribute: Attribute) -> Result<()> {
+    pub(crate) fn attribute(&mut self, id: Id, attribute: Attribute) -> Result<()> {
         if attribute.name.is_empty() || attribute.name.contains(&0) {
             return Err(Error::usage(
                 "attribute",

@@ -9,7 +9,7 @@ use crate::chunk::write::{Chunked, Info};
 use crate::dataset::edit::Edited;
 use crate::filter::Registry;
 use crate::object::bound::Bound;
-use crate::object::id::ObjectId;
+use crate::object::id::Id;
 use crate::space::output::Output;
 use crate::spec::global_heap::GlobalId;
 use crate::spec::message::dataspace::{Dataspace, check_lengths};
@@ -24,7 +24,7 @@ use crate::spec::{Address, Sizes};
 pub(crate) struct Dataset {
     pub(crate) datatype: Datatype,
     /// The committed datatype that the dataset uses.
-    pub(crate) committed: Option<ObjectId>,
+    pub(crate) committed: Option<Id>,
     pub(crate) dataspace: Dataspace,
     pub(crate) fill: FillValue,
     pub(crate) pipeline: Pipeline,

@@ -7,7 +7,7 @@ use crate::group::edit::StoredGroup;
 use crate::group::plain::Plain;
 use crate::group::storage::{self, Order};
 use crate::object::creation::{CreationOrder, LinkProperties};
-use crate::object::id::{ObjectId, Resolve};
+use crate::object::id::{Id, Resolve};
 use crate::spec::message::dense::LinkInfo;
 use crate::spec::message::link::{Link, Target};
 use crate::spec::message::small::SymbolTable;
@@ -84,7 +84,7 @@ const LONGEST_COMPACT: usize = 65_000;
 /// The target of a link.
 #[derive(Clone, Debug)]
 pub(crate) enum Destination {
-    Object(ObjectId),
+    Object(Id),
     /// An object of the file that is being edited.
     Stored(Address),
     Soft(Name),
@@ -255,7 +255,7 @@ impl Group {
         plain.into_iter().chain(self.others().next_back().map(seen)).max_by_key(|link| link.number)
     }
 
-    fn seen<'a>(&self, (place, name, object): (usize, &'a [u8], ObjectId)) -> Seen<'a> {
+    fn seen<'a>(&self, (place, name, object): (usize, &'a [u8], Id)) -> Seen<'a> {
         let to = Cow::Owned(Destination::Object(object));
         Seen { number: self.plain.number(place), name, to, utf8: None, message: None }
     }

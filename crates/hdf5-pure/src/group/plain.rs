@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 
 use sciformats_core::bound;
 
-use crate::object::id::ObjectId;
+use crate::object::id::Id;
 use crate::space::hash::Seed;
 
 /// Lists up to this length are searched linearly.
@@ -56,10 +56,10 @@ impl Plain {
     }
 
     /// Returns the name and the object of the link at a place.
-    pub(crate) fn at(&self, place: usize) -> Option<(&[u8], ObjectId)> {
+    pub(crate) fn at(&self, place: usize) -> Option<(&[u8], Id)> {
         let Place { object, .. } = *self.places.get(place)?;
         (object != NONE).then_some(())?;
-        Some((self.name(place)?, ObjectId::of(object)))
+        Some((self.name(place)?, Id::of(object)))
     }
 
     fn name(&self, place: usize) -> Option<&[u8]> {
@@ -72,7 +72,7 @@ impl Plain {
     }
 
     /// Returns the links with their places.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, &[u8], ObjectId)> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, &[u8], Id)> {
         let link = |place| self.at(place).map(|(name, object)| (place, name, object));
         (0..self.places.len()).filter_map(link)
     }
@@ -107,7 +107,7 @@ impl Plain {
 
     /// Adds a link whose name and number do not exist yet. Returns `false` if the list cannot hold it. At most `gap` places
     /// before it are left empty.
-    pub(crate) fn push(&mut self, number: i64, name: &[u8], object: ObjectId, gap: usize) -> bool {
+    pub(crate) fn push(&mut self, number: i64, name: &[u8], object: Id, gap: usize) -> bool {
         let end = self.names.len().checked_add(name.len()).and_then(|end| u32::try_from(end).ok());
         let Some(end) = end.filter(|_| object.number() != NONE) else { return false };
         if self.places.is_empty() {
@@ -154,11 +154,11 @@ impl Plain {
     }
 
     /// Removes the link at a place, and returns its object. The place stays empty.
-    pub(crate) fn remove(&mut self, place: usize) -> Option<ObjectId> {
+    pub(crate) fn remove(&mut self, place: usize) -> Option<Id> {
         let found = self.places.get_mut(place).filter(|place| place.object != NONE)?;
         let object = std::mem::replace(&mut found.object, NONE);
         self.len = bound::left(self.len, 1);
-        Some(ObjectId::of(object))
+        Some(Id::of(object))
     }
 
     /// Frees the memory of the table. Names can still be found, but slowly.
@@ -178,7 +178,7 @@ mod tests {
             for (number, i) in (7..).zip(0..n) {
                 let name = format!("{i}");
                 assert!(list.find(name.as_bytes()).is_none());
-                assert!(list.push(number, name.as_bytes(), ObjectId::of(5), 0));
+                assert!(list.push(number, name.as_bytes(), Id::of(5), 0));
             }
             assert_eq!((list.len(), list.places()), (n, n));
             for (number, i) in (7..).zip(0..n) {
@@ -194,24 +194,24 @@ mod tests {
     #[test]
     fn what_is_taken_out_leaves_its_place() {
         let mut list = Plain::default();
-        (0..100i64).for_each(|i| assert!(list.push(i, format!("{i}").as_bytes(), ObjectId::of(5), 0)));
-        assert_eq!(list.remove(50), Some(ObjectId::of(5)));
+        (0..100i64).for_each(|i| assert!(list.push(i, format!("{i}").as_bytes(), Id::of(5), 0)));
+        assert_eq!(list.remove(50), Some(Id::of(5)));
         assert!(list.remove(50).is_none() && list.find(b"50").is_none() && !list.has(50) && list.has(51));
         // The same name is added again with another number.
-        assert!(list.push(102, b"50", ObjectId::of(6), 2) && list.has(102) && !list.has(101));
+        assert!(list.push(102, b"50", Id::of(6), 2) && list.has(102) && !list.has(101));
         let last = list.iter().next_back();
-        assert_eq!((list.len(), last), (100, Some((102, &b"50"[..], ObjectId::of(6)))));
+        assert_eq!((list.len(), last), (100, Some((102, &b"50"[..], Id::of(6)))));
     }
 
     #[test]
     fn only_numbers_behind_the_last_have_a_place() {
         let mut list = Plain::default();
-        assert!(list.push(10, b"a", ObjectId::of(1), 0));
+        assert!(list.push(10, b"a", Id::of(1), 0));
         for (number, gap) in [(9, 9), (10, 9), (12, 0), (i64::MAX, 1000), (i64::MIN, 1000)] {
-            assert!(!list.push(number, b"b", ObjectId::of(1), gap), "{number}");
+            assert!(!list.push(number, b"b", Id::of(1), gap), "{number}");
         }
-        assert!(!list.push(11, b"b", ObjectId::of(u32::MAX), 0));
-        assert!(list.push(12, b"b", ObjectId::of(1), 1));
+        assert!(!list.push(11, b"b", Id::of(u32::MAX), 0));
+        assert!(list.push(12, b"b", Id::of(1), 1));
         assert_eq!(list.iter().map(|(place, ..)| list.number(place)).collect::<Vec<_>>(), [10, 12]);
     }
 }

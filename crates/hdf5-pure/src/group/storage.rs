@@ -168,13 +168,13 @@ fn sort(by_hash: &mut [(u32, u32)], group: &Group) {
 mod tests {
     use super::*;
     use crate::group::members::Destination;
-    use crate::object::id::ObjectId;
+    use crate::object::id::Id;
 
     #[test]
     fn equal_hashes_are_in_the_order_of_names() {
         let mut group = Group::default();
         for name in ["d", "a", "c", "b"] {
-            group.push(name.into(), Destination::Object(ObjectId::ROOT)).unwrap();
+            group.push(name.into(), Destination::Object(Id::ROOT)).unwrap();
         }
         let mut hashes = [(7, 0), (9, 1), (7, 2), (7, 3)];
         sort(&mut hashes, &group);

@@ -31,7 +31,8 @@ impl Editor {
     /// Returns [`Error::Usage`](crate::Error::Usage) if the bound of the file does not allow the datatype.
     pub fn commit_unlinked(&mut self, datatype: &Datatype) -> Result<ObjectId> {
         let datatype = self.tree.checked(datatype)?;
-        self.tree.add(Kind::Datatype(datatype), None)
+        let id = self.tree.add(Kind::Datatype(datatype), None)?;
+        Ok(self.tree.owner.name(id))
     }
 
     /// Sets the creation properties of an object that was created since the last [`commit`](Self::commit).
@@ -60,7 +61,7 @@ impl Editor {
     /// # Errors
     /// Returns [`Error::Usage`](crate::Error::Usage) if the object is not new, or if the properties contradict each other.
     pub fn creation_properties(&mut self, object: ObjectId, properties: &CreationProperties) -> Result<()> {
-        self.tree.set_properties(object, properties)
+        self.tree.set_properties(self.tree.owner.find(object)?, properties)
     }
 
     /// Sets the comment of an object. An empty text removes it.
@@ -87,6 +88,6 @@ impl Editor {
     /// Returns [`Error::Usage`](crate::Error::Usage) if the object does not belong to this file, or the comment contains a NUL
     /// character or is too long for an object header.
     pub fn comment(&mut self, object: ObjectId, text: &(impl AsName + ?Sized)) -> Result<()> {
-        self.tree.comment(object, text.name_bytes())
+        self.tree.comment(self.tree.owner.find(object)?, text.name_bytes())
     }
 }

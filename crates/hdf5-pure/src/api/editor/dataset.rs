@@ -5,7 +5,7 @@ use sciformats_core::Result;
 use crate::api::editor::Editor;
 use crate::api::named::{AsName, shown};
 use crate::api::writer::DatasetWriter;
-use crate::object::id::ObjectId;
+use crate::object::id::{Id, ObjectId};
 
 impl Editor {
     /// Opens the dataset at `path` for writing. Its elements change in the file with the next [`commit`](Self::commit),
@@ -50,7 +50,7 @@ impl Editor {
     /// any error of reading the messages of the dataset. External files must be allowed by
     /// [`OpenOptions::external`](crate::OpenOptions::external).
     pub fn open_dataset(&mut self, path: &(impl AsName + ?Sized)) -> Result<DatasetWriter<'_>> {
-        let id = self.id(path)?;
+        let id = self.tree.find(Id::ROOT, path.name_bytes())?;
         let loaded = self.tree.load_dataset(id);
         self.tree.along(path.name_bytes(), loaded)?;
         Ok(DatasetWriter::new(&mut self.tree, id)?.named(shown(path)))
@@ -81,6 +81,7 @@ impl Editor {
     /// # Errors
     /// Returns the errors of [`open_dataset`](Self::open_dataset).
     pub fn open_id(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {
+        let dataset = self.tree.owner.find(dataset)?;
         let loaded = self.tree.load_dataset(dataset);
         self.tree.within(None, loaded)?;
         DatasetWriter::new(&mut self.tree, dataset)

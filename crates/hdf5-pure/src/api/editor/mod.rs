@@ -21,7 +21,7 @@ use crate::api::writer::value::{self, Value};
 use crate::api::writer::{DatasetBuilder, GroupWriter};
 use crate::change::tree::Tree;
 use crate::file::options::OpenOptions;
-use crate::object::id::ObjectId;
+use crate::object::id::{Id, ObjectId};
 use crate::spec::Address;
 use crate::value::references::Reference;
 
@@ -99,7 +99,7 @@ impl Editor {
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn root(&mut self) -> GroupWriter<'_> {
-        GroupWriter::new(&mut self.tree, ObjectId::ROOT)
+        GroupWriter::new(&mut self.tree, Id::ROOT)
     }
 
     /// Returns the group at `path`. Missing groups are created.
@@ -194,7 +194,7 @@ impl Editor {
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn dataset(&mut self, path: &(impl AsName + ?Sized)) -> DatasetBuilder<'_> {
-        DatasetBuilder::new(&mut self.tree, ObjectId::ROOT, path)
+        DatasetBuilder::new(&mut self.tree, Id::ROOT, path)
     }
 
     /// Returns the object at `path`, of any kind, to change its attributes. Soft links are followed.
@@ -220,7 +220,7 @@ impl Editor {
     /// Returns [`Error::NotFound`], [`Error::Usage`] if the path leads to another file, and any error of reading the
     /// groups along the path.
     pub fn object(&mut self, path: &(impl AsName + ?Sized)) -> Result<ObjectWriter<'_>> {
-        let id = self.id(path)?;
+        let id = self.tree.find(Id::ROOT, path.name_bytes())?;
         Ok(ObjectWriter::new(&mut self.tree, id))
     }
 
@@ -247,7 +247,8 @@ impl Editor {
     /// # Errors
     /// Returns the errors of [`object`](Self::object).
     pub fn id(&mut self, path: &(impl AsName + ?Sized)) -> Result<ObjectId> {
-        self.tree.find(ObjectId::ROOT, path.name_bytes())
+        let id = self.tree.find(Id::ROOT, path.name_bytes())?;
+        Ok(self.tree.owner.name(id))
     }
 
     /// Returns a reference to an object, which can be stored in elements and attributes.
@@ -276,11 +277,12 @@ impl Editor {
     /// # Errors
     /// Returns [`Error::Usage`] if the object does not belong to this file.
     pub fn reference(&mut self, object: ObjectId) -> Result<Reference> {
+        let object = self.tree.owner.find(object)?;
         let Address(address) = self.tree.address(object)?;
         Ok(Reference::to(address))
     }
 
-    /// Sets an attribute of an object. An existing attribute of this name gets the new value.
+    /// Sets an attribute of an object. An existing attribute of this name gets the new value, and keeps its place in the creation order.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -308,6 +310,7 @@ impl Editor {
         name: &(impl AsName + ?Sized),
         value: impl Value,
     ) -> Result<()> {
+        let object = self.tree.owner.find(object)?;
         let attribute = value::attribute(&mut self.tree, name.name_bytes(), value)?;
         self.tree.attribute(object, attribute)
     }
@@ -336,7 +339,7 @@ impl Editor {
     /// Returns [`Error::NotFound`], and `Malformed` if the group has links that cannot be read, because they would be
     /// lost.
     pub fn unlink(&mut self, path: &(impl AsName + ?Sized)) -> Result<()> {
-        self.tree.unlink(ObjectId::ROOT, path.name_bytes())
+        self.tree.unlink(Id::ROOT, path.name_bytes())
     }
 
     /// Moves or renames the link at `path`. Missing groups of the new path are created. The object itself stays where
@@ -363,6 +366,6 @@ impl Editor {
     /// Returns the errors of [`unlink`](Self::unlink), and [`Error::Usage`] if the new name exists already, is not a
     /// valid name, or lies inside the object that is moved.
     pub fn move_link(&mut self, path: &(impl AsName + ?Sized), to: &(impl AsName + ?Sized)) -> Result<()> {
-        self.tree.move_link(ObjectId::ROOT, path.name_bytes(), to.name_bytes())
+        self.tree.move_link(Id::ROOT, path.name_bytes(), to.name_bytes())
     }
 }

@@ -6,7 +6,7 @@ use crate::api::editor::Editor;
 use crate::api::named::AsName;
 use crate::api::writer::object_methods;
 use crate::change::tree::Tree;
-use crate::object::id::ObjectId;
+use crate::object::id::Id;
 
 impl Editor {
     /// Returns whether there is a link at `path`, with all pending changes. Its target need not exist.
@@ -32,7 +32,7 @@ impl Editor {
     /// Returns [`Error::Usage`] if the path leads through an object that is not a group, or to another file, and any
     /// error of reading groups.
     pub fn has_link(&mut self, path: &(impl AsName + ?Sized)) -> Result<bool> {
-        let (group, name) = match self.tree.holder(ObjectId::ROOT, path.name_bytes()) {
+        let (group, name) = match self.tree.holder(Id::ROOT, path.name_bytes()) {
             Err(Error::NotFound { .. }) => return Ok(false),
             found => found?,
         };
@@ -62,7 +62,7 @@ impl Editor {
 /// ```
 pub struct ObjectWriter<'w> {
     tree: &'w mut Tree,
-    id: ObjectId,
+    id: Id,
 }
 
 impl std::fmt::Debug for ObjectWriter<'_> {
@@ -72,7 +72,7 @@ impl std::fmt::Debug for ObjectWriter<'_> {
 }
 
 impl<'w> ObjectWriter<'w> {
-    pub(super) fn new(tree: &'w mut Tree, id: ObjectId) -> Self {
+    pub(super) fn new(tree: &'w mut Tree, id: Id) -> Self {
         Self { tree, id }
     }
 

@@ -11,7 +11,7 @@ use crate::api::writer::value::{self, Value};
 use crate::change::tree::Tree;
 use crate::chunk::too_large;
 use crate::dataset::write::Data;
-use crate::object::id::ObjectId;
+use crate::object::id::{Id, ObjectId};
 use crate::spec::Address;
 use crate::spec::message::filter_pipeline::Pipeline;
 use crate::value::store::{self, Encoder, Store};
@@ -38,7 +38,7 @@ use crate::value::store::{self, Encoder, Store};
 /// ```
 pub struct DatasetWriter<'w> {
     pub(super) tree: &'w mut Tree,
-    pub(super) id: ObjectId,
+    pub(super) id: Id,
     shape: Vec<u64>,
     conversion: Conversion,
     /// The path by which it was found or created, for errors.
@@ -52,7 +52,7 @@ impl std::fmt::Debug for DatasetWriter<'_> {
 }
 
 impl<'w> DatasetWriter<'w> {
-    pub(crate) fn new(tree: &'w mut Tree, id: ObjectId) -> Result<Self> {
+    pub(crate) fn new(tree: &'w mut Tree, id: Id) -> Result<Self> {
         let shape = tree.dataset(id)?.shape().to_vec();
         Ok(Self { tree, id, shape, conversion: Conversion::Exact, path: None })
     }
@@ -88,7 +88,7 @@ impl<'w> DatasetWriter<'w> {
     /// Returns the dataset, or removes it again if its elements cannot be written.
     pub(super) fn or_nothing(mut self, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<ObjectId> {
         match write(&mut self) {
-            Ok(()) => Ok(self.id),
+            Ok(()) => Ok(self.id()),
             Err(error) => {
                 self.tree.withdraw(self.id);
                 Err(error)
@@ -109,7 +109,7 @@ impl<'w> DatasetWriter<'w> {
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn id(&self) -> ObjectId {
-        self.id
+        self.tree.owner.name(self.id)
     }
 
     /// Returns the length of each dimension, the slowest-varying first.
@@ -517,7 +517,7 @@ impl<'w> DatasetWriter<'w> {
         Ok(self)
     }
 
-    /// Sets an attribute of the dataset. An existing attribute of this name gets the new value.
+    /// Sets an attribute of the dataset. An existing attribute of this name gets the new value, and keeps its place in the creation order.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};

@@ -8,7 +8,7 @@ use crate::api::writer::object::object_methods;
 use crate::api::writer::value;
 use crate::change::tree::{Kind, Tree};
 use crate::group::members::Destination;
-use crate::object::id::ObjectId;
+use crate::object::id::{Id, ObjectId};
 use crate::spec::message::datatype::{CharacterSet, Datatype};
 
 /// A group of a file that is being written.
@@ -27,7 +27,7 @@ use crate::spec::message::datatype::{CharacterSet, Datatype};
 /// ```
 pub struct GroupWriter<'w> {
     tree: &'w mut Tree,
-    id: ObjectId,
+    id: Id,
 }
 
 impl std::fmt::Debug for GroupWriter<'_> {
@@ -37,7 +37,7 @@ impl std::fmt::Debug for GroupWriter<'_> {
 }
 
 impl<'w> GroupWriter<'w> {
-    pub(crate) fn new(tree: &'w mut Tree, id: ObjectId) -> Self {
+    pub(crate) fn new(tree: &'w mut Tree, id: Id) -> Self {
         Self { tree, id }
     }
 
@@ -178,7 +178,7 @@ impl<'w> GroupWriter<'w> {
     /// Returns [`Error::Usage`](crate::Error::Usage) if the name exists already or is not a valid name, or the object
     /// does not belong to this file.
     pub fn hard_link(&mut self, path: &(impl AsName + ?Sized), object: ObjectId) -> Result<&mut Self> {
-        self.link(path, Destination::Object(object))
+        self.link(path, Destination::Object(self.tree.owner.find(object)?))
     }
 
     /// Adds a link to a path of this file, which need not exist.
@@ -324,6 +324,7 @@ impl<'w> GroupWriter<'w> {
     /// the file does not allow the datatype.
     pub fn commit(&mut self, path: &(impl AsName + ?Sized), datatype: &Datatype) -> Result<ObjectId> {
         let datatype = self.tree.checked(datatype)?;
-        self.tree.insert(self.id, path.name_bytes(), Kind::Datatype(datatype))
+        let id = self.tree.insert(self.id, path.name_bytes(), Kind::Datatype(datatype))?;
+        Ok(self.tree.owner.name(id))
     }
 }

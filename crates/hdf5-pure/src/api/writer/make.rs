@@ -16,7 +16,7 @@ use crate::dataset::write::{Data, Dataset};
 use crate::heap::local;
 use crate::object::attributes::Attribute;
 use crate::object::bound::Bound;
-use crate::object::id::ObjectId;
+use crate::object::id::{Id, ObjectId};
 use crate::spec::Name;
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::Datatype;
@@ -105,7 +105,7 @@ impl<'w> DatasetBuilder<'w> {
         }
         self.refuse_growth()?;
         let datatype = self.own_datatype()?;
-        Ok(self.build(&datatype, Dataspace::Null)?.id)
+        Ok(self.build(&datatype, Dataspace::Null)?.id())
     }
 
     /// Creates the dataset and writes all of its elements, given as bytes in its [`datatype`](Self::datatype).
@@ -140,7 +140,7 @@ impl<'w> DatasetBuilder<'w> {
     fn own_datatype(&self) -> Result<Datatype> {
         match (&self.datatype, self.committed) {
             (Some(datatype), _) => Ok(datatype.clone()),
-            (None, Some(id)) => self.tree.committed(id).cloned(),
+            (None, Some(id)) => self.tree.committed(self.tree.owner.find(id)?).cloned(),
             (None, None) => Err(Error::usage("datatype", "is missing: set it with `datatype`")),
         }
     }
@@ -218,7 +218,8 @@ impl<'w> DatasetBuilder<'w> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        let datatype = match (self.committed, self.datatype.take()) {
+        let committed = self.committed.map(|id| self.tree.owner.find(id)).transpose()?;
+        let datatype = match (committed, self.datatype.take()) {
             (Some(id), _) => {
                 let committed = self.tree.committed(id)?.clone();
                 committed.check()?;
@@ -252,16 +253,8 @@ impl<'w> DatasetBuilder<'w> {
         let (allocation_time, write_time) = self.times.unwrap_or((allocation_time, write_time));
         let write_time = self.fill_time.unwrap_or(write_time);
         let fill = FillValue { allocation_time, write_time, value };
-        let mut dataset = Dataset {
-            datatype,
-            committed: self.committed,
-            dataspace,
-            fill,
-            pipeline,
-            data,
-            edited: None,
-            tail: Vec::new(),
-        };
+        let mut dataset =
+            Dataset { datatype, committed, dataspace, fill, pipeline, data, edited: None, tail: Vec::new() };
         if filled {
             dataset.fill_compact();
         }
@@ -427,7 +420,7 @@ impl<'w> DatasetBuilder<'w> {
 /// Allocates the chunks of a new dataset, if its index needs all of them, and gives it its attributes and its comment.
 fn complete(
     tree: &mut Tree,
-    id: ObjectId,
+    id: Id,
     implicit: bool,
     attributes: Vec<Attribute>,
     comment: Option<Name>,

@@ -21,7 +21,7 @@ use sciformats_core::{Error, Result};
 use crate::api::named::AsName;
 use crate::change::tree::{Kind, Settings, Tree};
 use crate::object::creation::CreationProperties;
-use crate::object::id::ObjectId;
+use crate::object::id::{Id, ObjectId};
 use crate::space::output::{Storage, Target};
 use crate::spec::Address;
 use crate::spec::message::datatype::Datatype;
@@ -253,7 +253,7 @@ impl Writer {
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn root(&mut self) -> GroupWriter<'_> {
-        GroupWriter::new(&mut self.tree, ObjectId::ROOT)
+        GroupWriter::new(&mut self.tree, Id::ROOT)
     }
 
     /// Returns the group at `path`. Missing groups are created.
@@ -289,7 +289,7 @@ impl Writer {
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn dataset(&mut self, path: &(impl AsName + ?Sized)) -> DatasetBuilder<'_> {
-        DatasetBuilder::new(&mut self.tree, ObjectId::ROOT, path)
+        DatasetBuilder::new(&mut self.tree, Id::ROOT, path)
     }
 
     /// Returns a dataset that was created before, to write more of its elements.
@@ -312,11 +312,12 @@ impl Writer {
     /// # Errors
     /// Returns [`Error::Usage`] if the object is not a dataset of this file.
     pub fn open_id(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {
+        let dataset = self.tree.owner.find(dataset)?;
         self.tree.come_back_to(dataset)?;
         DatasetWriter::new(&mut self.tree, dataset)
     }
 
-    /// Sets an attribute of an object. An existing attribute of this name gets the new value.
+    /// Sets an attribute of an object. An existing attribute of this name gets the new value, and keeps its place in the creation order.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -337,6 +338,7 @@ impl Writer {
         name: &(impl AsName + ?Sized),
         value: impl Value,
     ) -> Result<()> {
+        let object = self.tree.owner.find(object)?;
         let attribute = value::attribute(&mut self.tree, name.name_bytes(), value)?;
         self.tree.attribute(object, attribute)
     }
@@ -359,7 +361,7 @@ impl Writer {
     /// Returns [`Error::Usage`] if the object does not belong to this file, or the comment contains a NUL
     /// character or is too long for an object header.
     pub fn comment(&mut self, object: ObjectId, text: &(impl AsName + ?Sized)) -> Result<()> {
-        self.tree.comment(object, text.name_bytes())
+        self.tree.comment(self.tree.owner.find(object)?, text.name_bytes())
     }
 
     /// Returns a reference to an object, which can be stored in elements and attributes.
@@ -380,6 +382,7 @@ impl Writer {
     /// # Errors
     /// Returns [`Error::Usage`] if the object does not belong to this file.
     pub fn reference(&mut self, object: ObjectId) -> Result<Reference> {
+        let object = self.tree.owner.find(object)?;
         let Address(address) = self.tree.address(object)?;
         Ok(Reference(Some(address)))
     }
@@ -402,7 +405,8 @@ impl Writer {
     /// Returns [`Error::Usage`] if the bound of the file does not allow the datatype.
     pub fn commit_unlinked(&mut self, datatype: &Datatype) -> Result<ObjectId> {
         let datatype = self.tree.checked(datatype)?;
-        self.tree.add(Kind::Datatype(datatype), None)
+        let id = self.tree.add(Kind::Datatype(datatype), None)?;
+        Ok(self.tree.owner.name(id))
     }
 
     /// Sets the creation properties of a new object: the versions of its structures, the creation orders that it
@@ -413,7 +417,7 @@ impl Writer {
     /// Returns [`Error::Usage`] if the object does not belong to this file, or should track the creation order of
     /// attributes in a header of version 1.
     pub fn creation_properties(&mut self, object: ObjectId, properties: &CreationProperties) -> Result<()> {
-        self.tree.set_properties(object, properties)
+        self.tree.set_properties(self.tree.owner.find(object)?, properties)
     }
 
     /// Completes the file and moves it to its path.

@@ -22,10 +22,10 @@ macro_rules! object_methods {
         /// # Ok::<(), hdf5_pure::Error>(())
         /// ```
         pub fn id(&self) -> $crate::ObjectId {
-            self.id
+            self.tree.owner.name(self.id)
         }
 
-        #[doc = concat!("Sets an attribute of the ", $what, ". An existing attribute of this name gets the new value.")]
+        #[doc = concat!("Sets an attribute of the ", $what, ". An existing attribute of this name gets the new value, and keeps its place in the creation order.")]
         ///
         /// ```
         /// use hdf5_pure::{Editor, File};

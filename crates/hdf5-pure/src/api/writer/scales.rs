@@ -75,7 +75,7 @@ impl Writer {
     /// # Errors
     /// Returns [`Error::Usage`] if the object is not a dataset of this file.
     pub fn make_scale(&mut self, dataset: ObjectId, name: &str) -> Result<()> {
-        self.tree.recalled(dataset)?;
+        self.tree.recalled(self.tree.owner.find(dataset)?)?;
         self.scales.names.insert(dataset, name.to_owned());
         Ok(())
     }
@@ -100,7 +100,7 @@ impl Writer {
     /// Returns [`Error::Usage`] if the dataset has no such dimension or is a scale itself, or if `scale` is not a
     /// dimension scale.
     pub fn attach_scale(&mut self, dataset: ObjectId, dimension: usize, scale: ObjectId) -> Result<()> {
-        if dimension >= self.tree.recalled(dataset)?.shape().len() {
+        if dimension >= self.tree.recalled(self.tree.owner.find(dataset)?)?.shape().len() {
             return Err(Error::usage("dimension", "is not a dimension of the dataset"));
         }
         if !self.scales.names.contains_key(&scale) || self.scales.names.contains_key(&dataset) {
@@ -122,7 +122,7 @@ impl Writer {
             let place =
                 Use { dataset: self.reference(dataset)?, dimension: fit(dimension, "dimension of a scale")? };
             uses.entry(scale).or_default().push(place);
-            let rank = self.tree.recalled(dataset)?.shape().len();
+            let rank = self.tree.recalled(self.tree.owner.find(dataset)?)?.shape().len();
             let reference = self.reference(scale)?;
             let list = lists.entry(dataset).or_insert_with(|| vec![Vec::new(); rank]);
             present(list.get_mut(dimension), "dimension of a scale")?.push(reference);

@@ -248,7 +248,8 @@ impl Value for Raw<'_> {
 
 /// Builds the attribute message of a value.
 pub(crate) fn attribute(tree: &mut Tree, name: &[u8], value: impl Value) -> Result<Attribute> {
-    let (committed, maximum) = (value.committed(), value.max_shape());
+    let committed = value.committed().map(|id| tree.owner.find(id)).transpose()?;
+    let maximum = value.max_shape();
     let utf8 = value.character_set().map_or_else(|| is_utf8(name), |set| set == CharacterSet::Utf8);
     let ((datatype, shape), mut data) = encoded(tree.elsewhere(), |to| value.store(to))?;
     let bound = tree.settings.bound;

@@ -9,7 +9,7 @@ use crate::btree;
 use crate::heap::fractal::{self, Kind, NODE_SIZE};
 use crate::object::attributes::AttributeList;
 use crate::object::creation::CreationOrder;
-use crate::object::id::ObjectId;
+use crate::object::id::Id;
 use crate::space::output::Output;
 use crate::spec::btree_v2::record::AttributeRecord;
 use crate::spec::message::MessageType;
@@ -27,7 +27,7 @@ pub(crate) struct Attribute {
     /// The creation order among the attributes of an object in a file that is being edited.
     pub(crate) creation_order: Option<u32>,
     /// The committed datatype of an attribute of a new object.
-    pub(crate) committed: Option<ObjectId>,
+    pub(crate) committed: Option<Id>,
     /// The heap ID of the message in the shared message heap, if it is stored there.
     pub(crate) shared: Option<[u8; 8]>,
 }

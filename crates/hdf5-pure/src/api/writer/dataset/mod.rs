@@ -14,7 +14,7 @@ use crate::api::writer::value::{self, Value};
 use crate::change::edit;
 use crate::change::tree::Tree;
 use crate::object::attributes::Attribute;
-use crate::object::id::ObjectId;
+use crate::object::id::{Id, ObjectId};
 use crate::spec::Name;
 use crate::spec::message::datatype::Datatype;
 
@@ -37,7 +37,7 @@ use crate::spec::message::datatype::Datatype;
 #[must_use = "nothing is written before `write`, `write_scalar`, `write_raw` or `create`"]
 pub struct DatasetBuilder<'w> {
     pub(super) tree: &'w mut Tree,
-    pub(super) parent: ObjectId,
+    pub(super) parent: Id,
     pub(super) path: Name,
     pub(super) shape: Option<Vec<u64>>,
     pub(super) growth: Growth,
@@ -70,7 +70,7 @@ impl std::fmt::Debug for DatasetBuilder<'_> {
 }
 
 impl<'w> DatasetBuilder<'w> {
-    pub(crate) fn new(tree: &'w mut Tree, parent: ObjectId, path: &(impl AsName + ?Sized)) -> Self {
+    pub(crate) fn new(tree: &'w mut Tree, parent: Id, path: &(impl AsName + ?Sized)) -> Self {
         Self {
             tree,
             parent,
