@@ -321,3 +321,22 @@ def test_each_object_says_what_another_one_of_the_same_dataset_has_changed(tmp_p
         del file["d"]
         file.create_dataset("d", data=np.array([b"ab", b"cd"]))
         assert file["d"].shape == (2,) and file["d"].dtype == "S2"
+
+
+def test_dates_beside_texts_and_in_sequences(tmp_path: pathlib.Path) -> None:
+    # Elements of different sizes arrive one by one. The bytes of these dates are text, too.
+    path = tmp_path / "dated.h5"
+    day, span = h5py.opaque_dtype(np.dtype("M8[s]")), h5py.opaque_dtype(np.dtype("m8[ms]"))
+    days = np.frombuffer(b"20200101\xcf\x3d\x07\0\0\0\0\0", "M8[s]")
+    records = np.zeros(2, [("day", day), ("name", h5py.string_dtype()), ("span", span, (2,))])
+    records["day"], records["name"], records["span"] = days, ["a", "b"], np.array([[1, 2], [3, 4]], "m8[ms]")
+    with h5py.File(path, "w") as file:
+        file["records"] = records
+        file.attrs.create("one", records[0], dtype=records.dtype)
+        sequences = file.create_dataset("sequences", (1,), h5py.vlen_dtype(day))
+        sequences[0] = days
+    with h5.File(path) as file:
+        for found, meant in (file["records"][()], records), (file.attrs["one"], records[0]):
+            assert found.dtype == records.dtype
+            assert np.array_equal(found["day"], meant["day"]) and np.array_equal(found["span"], meant["span"])
+        assert np.array_equal(file["sequences"][0], days)

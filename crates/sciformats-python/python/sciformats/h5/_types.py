@@ -373,4 +373,7 @@ def _item(item: Any, described: Described, file: Any) -> Any:
         return array.reshape(rest[1])
     if word == "bits" and isinstance(item, bytes):
         return int.from_bytes(item, "little")
+    if word == "opaque" and isinstance(item, bytes):
+        # Of bytes, NumPy would make a date or a time span by reading them as text.
+        return np.frombuffer(item, dtype_of(described))[0]
     return item
