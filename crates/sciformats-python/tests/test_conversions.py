@@ -247,6 +247,8 @@ def test_shapes_and_fields_as_in_h5py(tmp_path: pathlib.Path) -> None:
         assert dataset.chunks is not None
         dataset.shape = (2, 4)
         assert dataset.shape == (2, 4)
+        with pytest.raises(TypeError, match="rank"):
+            dataset.resize((2,))
         with pytest.raises(ValueError):
             file.create_dataset("e", (3, 8), maxshape=(3, 8), chunks=False)
         records = file.create_dataset("r", data=np.array([(1, 2, 3)], [("a", "i4"), ("b", "i4"), ("c", "i4")]))

@@ -196,3 +196,44 @@ def test_threads_that_remove_and_read(tmp_path: pathlib.Path) -> None:
         for reader in readers:
             reader.join()
     assert not failed
+
+
+def test_masks_keep_what_other_threads_write(tmp_path: pathlib.Path) -> None:
+    import threading
+
+    with h5.File(tmp_path / "masks.h5", "w") as file:
+        dataset = file.create_dataset("d", data=np.zeros(400, "i4"), chunks=(50,))
+        odd = np.arange(400) % 2 == 1
+
+        def masked() -> None:
+            for number in range(1, 101):
+                dataset[odd] = number
+
+        thread = threading.Thread(target=masked)
+        thread.start()
+        for index in range(0, 400, 2):
+            dataset[index] = 7
+        thread.join()
+        np.testing.assert_array_equal(dataset[...], np.where(odd, 100, 7))
+
+
+def test_other_threads_see_new_datasets_with_their_elements(tmp_path: pathlib.Path) -> None:
+    import threading
+
+    with h5.File(tmp_path / "new.h5", "w") as file:
+        seen, group = [], file.create_group("g")
+        write_first = h5.Dataset._write_first
+
+        def slowly(self: h5.Dataset, *given: Any) -> None:
+            thread = threading.Thread(target=lambda: seen.append(group["new"][...]))
+            thread.start()
+            thread.join(0.2)
+            threads.append(thread)
+            write_first(self, *given)
+
+        threads: list[threading.Thread] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(h5.Dataset, "_write_first", slowly)
+            group["new"] = np.arange(1, 5)
+        threads[0].join()
+        np.testing.assert_array_equal(seen[0], np.arange(1, 5))

@@ -136,6 +136,7 @@ pub enum Existing {
 ///
 /// `existing` says what happens to a file that is there already. For files of more than 8 MiB this is checked before the first part is sent,
 /// and again before they become a file, which is a moment before; `object_store` has no condition for that last request.
+/// If the answer to the request that makes the file is lost, and repeating it fails, there is no error if the store has the same bytes.
 ///
 /// ```no_run
 /// use sciformats_remote::Existing;

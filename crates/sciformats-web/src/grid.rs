@@ -46,7 +46,9 @@ impl Part {
     }
 
     fn text(self) -> String {
-        format!("{}:{}:{}", self.first, self.first + self.count.saturating_sub(1) * self.step + 1, self.step)
+        // A part without elements ends where it begins.
+        let end = self.count.checked_sub(1).map_or(self.first, |last| self.first + last * self.step + 1);
+        format!("{}:{end}:{}", self.first, self.step)
     }
 }
 

@@ -113,3 +113,22 @@ fn infinite_numbers_are_not_missing() {
     let pixels: Vec<f64> = data.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
     assert_eq!(pixels, [f64::MAX, 3.0]);
 }
+
+#[test]
+fn a_part_without_elements_has_none() {
+    let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    for (from, to) in [(2, 2), (3, 1), (6, 6), (9, 12)] {
+        let (found, data) = answered(&numbers, &[6], json!({ "op": "line", "x": 0, "from": from, "to": to }));
+        assert_eq!(
+            (&found["all"], &found["along"]["count"], data.len()),
+            (&json!(0), &json!(0), 0),
+            "{found}"
+        );
+    }
+    let request = json!({ "op": "grid", "y": 0, "x": 1, "x0": 1, "x1": 1 });
+    let (found, _) = answered(&numbers, &[2, 3], request);
+    assert_eq!(
+        (&found["all"], &found["low"], &found["across"]["count"]),
+        (&json!(0), &Value::Null, &json!(0))
+    );
+}

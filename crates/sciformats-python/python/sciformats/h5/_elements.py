@@ -221,14 +221,16 @@ class DatasetWriting:
         if not count:
             return
         ranges, box = _index.box_of(mask)
-        whole = np.array(self._ranges(ranges))
-        part = whole[mask[box]]
-        if names:
-            self._set_fields(part, names, value)
-        else:
-            part = self._shaped(value, (count,), lambda: part)
-        whole[mask[box]] = part
-        self._write_ranges(ranges, whole)
+        # What is given is taken before the lock, because it may be the work of other threads.
+        given = None if names else self._shaped(value, (count,), lambda: self._ranges(ranges)[mask[box]])
+        with self._file_of._lock:
+            # The other elements of the box are written too, so that nobody may change them meanwhile.
+            whole = np.array(self._ranges(ranges))
+            if given is None:
+                given = whole[mask[box]]
+                self._set_fields(given, names, value)
+            whole[mask[box]] = given
+            self._write_ranges(ranges, whole)
 
     def write_direct(self, source: NDArray[Any], source_sel: Any = None, dest_sel: Any = None) -> None:
         """Write the elements of an array."""

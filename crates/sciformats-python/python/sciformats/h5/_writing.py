@@ -240,18 +240,20 @@ class GroupWriting:
                 pass
         from sciformats.h5._dataset import Dataset
 
-        try:
-            address = self._file_of.change("dataset", path, settings)
-        except (KeyError, ValueError) as error:
-            self._check_groups(path, error)
-            raise
-        made = Dataset(self._file_of, Guarded(self._file_of, address, path), path)
-        made._cache, made._prefixes, made._outside = cache, prefixes, bool(settings["external"])
-        if wanted.data is not None and wanted.data.size:
-            if made._outside:
-                # Only elements of a dataset that is in the file are written into other files.
-                self._file_of.commit()
-            made._write_first(wanted, settings["datatype"])
+        # Other threads see the dataset with its elements, or not at all.
+        with self._file_of._lock:
+            try:
+                address = self._file_of.change("dataset", path, settings)
+            except (KeyError, ValueError) as error:
+                self._check_groups(path, error)
+                raise
+            made = Dataset(self._file_of, Guarded(self._file_of, address, path), path)
+            made._cache, made._prefixes, made._outside = cache, prefixes, bool(settings["external"])
+            if wanted.data is not None and wanted.data.size:
+                if made._outside:
+                    # Only elements of a dataset that is in the file are written into other files.
+                    self._file_of.commit()
+                made._write_first(wanted, settings["datatype"])
         return made
 
     def _check_groups(self, path: str, error: Exception) -> None:
