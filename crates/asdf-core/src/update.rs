@@ -11,17 +11,22 @@ use std::path::Path;
 
 use sciformats_core::arith::{add, fit, sub, sum};
 use sciformats_core::commit::{self, Decisive, Generation, SECTOR, Session, Step, Syncs, Write};
+use sciformats_core::error::Within;
 use sciformats_core::storage::{FileStorage, Patch, Replacement, Seen};
 use sciformats_core::{Clash, Error, ReadAt, Result, WriteAt, bound};
 
 use crate::document::{BlockData, Document};
 use crate::model::layout::BlockEntry;
 use crate::reader::Asdf;
+use crate::spec::block_index::TOKEN;
 use crate::write;
 use crate::yaml::edits::NewScalar;
 
 /// The largest number of bytes that go through the journal, which writes them twice. Larger changes write a new file.
 const MAX_JOURNAL: u64 = 64 << 20;
+
+/// The end of a block index.
+const END: &[u8] = b"\n...";
 
 /// How a file was changed.
 ///
@@ -85,9 +90,10 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the document was not opened by a path; `Conflict` if another writer has the file open, or has changed it since
-    /// the document was opened; and those of [`save`](Self::save). The file is then unchanged. If the device failed so that even
-    /// this was impossible, the file is the old one or the new one.
+    /// `Usage` if the document was not opened by a path, or if the file ends with bytes that are neither those of a block nor an index,
+    /// and would not stay; `Conflict` if another writer has the file open, or has changed it since the document was opened; and those
+    /// of [`save`](Self::save). The file is then unchanged. If the device failed so that even this was impossible, the file is the old
+    /// one or the new one.
     ///
     /// If the file was changed, but cannot be read again, this is no error: the document stays as it was written, and further updates
     /// of it are refused with a `Conflict`.
@@ -117,7 +123,10 @@ impl Document {
         let scalars = self.scalars_in_place()?;
         let plan = match &scalars {
             Some(scalars) => Some(self.plan_of_scalars(scalars)?),
-            None => self.plan()?,
+            None => {
+                self.check_tail().within(Some(&path), None)?;
+                self.plan()?
+            }
         };
         let done = match plan {
             Some(plan) if plan.is_empty() => {
@@ -152,6 +161,25 @@ impl Document {
         }
         drop(session);
         Ok(done)
+    }
+
+    /// Checks that nothing of somebody else follows the last block and the index, where the new index is written and the file ends.
+    fn check_tail(&self) -> Result<()> {
+        let Some(origin) = &self.origin else { return Ok(()) };
+        let (located, storage) = (&origin.located, &*origin.storage);
+        let start = match located.unexplained(storage)? {
+            Some((start, false)) => start,
+            _ => after_index(storage, located.content_end())?,
+        };
+        let left = bound::left(located.len(), start);
+        if left == 0 {
+            return Ok(());
+        }
+        let problem = format!(
+            "ends with {left} bytes from offset {start:#x} on that belong to no block, and that an update would remove; `save` writes \
+             it without them"
+        );
+        Err(Error::usage("file", problem))
     }
 
     fn read_again(&mut self, path: &Path) -> Result<()> {
@@ -326,6 +354,19 @@ impl Plan {
             self.fresh.push((add(offset, inside as u64)?, fresh));
         }
         Ok(())
+    }
+}
+
+/// Returns the offset of what follows the index at `start`, besides white space and zeros; the end of the file if there is no index.
+fn after_index(storage: &dyn ReadAt, start: u64) -> Result<u64> {
+    let size = bound::left(storage.size(), start).min(MAX_JOURNAL);
+    let bytes = storage.read_at(start, bound::addressable(size))?;
+    let end = bytes.windows(END.len()).position(|window| window == END).filter(|_| bytes.starts_with(TOKEN));
+    let Some(end) = end else { return Ok(storage.size()) };
+    let rest = bytes.iter().skip(bound::sum(end, END.len()));
+    match rest.clone().position(|byte| !byte.is_ascii_whitespace() && *byte != 0) {
+        Some(gap) => Ok(sum([start, end as u64, END.len() as u64, gap as u64])?),
+        None => Ok(storage.size()),
     }
 }
 

@@ -434,3 +434,35 @@ fn an_older_exploded_set_is_never_mixed_with_a_new_one() {
     assert_eq!(seen(), vec![3; arrays.into()]);
     assert_eq!(Document::open(&path).unwrap().other_files().len(), usize::from(arrays));
 }
+
+#[test]
+fn what_follows_the_last_block_of_a_file_is_not_removed_by_an_update() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.asdf");
+    let mut document = Document::new();
+    document.set_array("image", NewArray::new(&[1u16, 2, 3], &[3]).unwrap()).unwrap();
+    document.options_mut().tree_padding = Some(2000);
+    let whole = document.to_bytes().unwrap();
+    let index = whole.windows(17).rposition(|part| part == b"#ASDF BLOCK INDEX").unwrap();
+    for sound in [&whole[..], &whole[..index]] {
+        let file = [sound, b"a signature of somebody else"].concat();
+        std::fs::write(&path, &file).unwrap();
+        let edits: [fn(&mut Document); 2] = [
+            |d| d.set("observer", &"Vera").map(drop).unwrap(),
+            |d| d.set_array("more", NewArray::new(&[1u8], &[1]).unwrap()).map(drop).unwrap(),
+        ];
+        for edit in edits {
+            let mut document = Document::open(&path).unwrap();
+            edit(&mut document);
+            let error = document.update().unwrap_err();
+            assert!(error.to_string().contains("file ends with 28 bytes"), "{error}");
+            assert!(std::fs::read(&path).unwrap() == file);
+        }
+        let mut document = Document::open(&path).unwrap();
+        document.set("observer", &"Vera").unwrap();
+        document.save(&path).unwrap();
+        let mut document = Document::open(&path).unwrap();
+        document.set("observer", &"Cecilia Payne").unwrap();
+        document.update().unwrap();
+    }
+}
