@@ -17,7 +17,7 @@ pub(super) fn integers(json: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the floating-point number of 4 or 8 bytes that an integer would become, if that is another number.
-pub(super) fn rounded(integer: &str, is_short: bool) -> Option<String> {
+fn rounded(integer: &str, is_short: bool) -> Option<String> {
     // All digits are written, and not only as many as tell the number from others.
     let near = if is_short {
         integer.parse().map(|near: f32| format!("{near:.0}"))
@@ -25,6 +25,16 @@ pub(super) fn rounded(integer: &str, is_short: bool) -> Option<String> {
         integer.parse().map(|near: f64| format!("{near:.0}"))
     };
     near.ok().filter(|near| near != integer)
+}
+
+/// Fails if floating-point numbers of 4 or 8 bytes do not have all integers in JSON.
+pub(super) fn exact(json: &str, is_short: bool) -> Result<(), String> {
+    match integers(json).find_map(|integer| Some((integer, rounded(integer, is_short)?))) {
+        None => Ok(()),
+        Some((integer, near)) => Err(format!(
+            "does not have the integer {integer}, but {near}; {integer}.0 stands for the nearest number that it has"
+        )),
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use sciformats::hdf5_pure::{Datatype, ElementType, ObjectId, Store, Value};
 use sciformats::{Error, Result};
 use serde_json::Value as Json;
 
-use super::integers::{integers, rounded};
+use super::integers::exact;
 
 /// The deepest nesting of lists that is read.
 const MAX_DEPTH: usize = 32;
@@ -207,13 +207,8 @@ impl Typed {
         };
         let shape = if json.is_null() { None } else { Some(shape) };
         let leaves = if shape.is_none() { &[] } else { &leaves[..] };
-        let is_float = matches!(kind, Kind::Float32 | Kind::Float64);
-        let other = |integer| Some((integer, rounded(integer, kind == Kind::Float32)?));
-        if let (true, Some((integer, near))) = (is_float, integers(text).find_map(other)) {
-            let word = kind.word();
-            return Err(format!(
-                "{word} does not have the integer {integer}, but {near}; {integer}.0 stands for the nearest number that it has"
-            ));
+        if let Kind::Float32 | Kind::Float64 = kind {
+            exact(text, kind == Kind::Float32).map_err(|problem| format!("{} {problem}", kind.word()))?;
         }
         let elements = elements(kind, leaves, kept.as_ref())?;
         Ok(Self { kind, kept, shape, elements, shown: json.to_string() })
