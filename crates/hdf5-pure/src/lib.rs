@@ -161,7 +161,7 @@ pub mod structure {
     pub use crate::api::file::ObjectInfo;
     pub use crate::audit::carve::{
         Carved, Carver, FoundHeader, FoundMessage, FoundNode, FoundSymbol, IndexedDataset, LooseBytes,
-        LooseNode,
+        LooseIndex, LooseNode,
     };
     pub use crate::audit::structures::StructureInfo;
     pub use crate::chunk::index::StoredChunk;

@@ -276,3 +276,113 @@ fn streams_tell_from_where_addresses_count() {
         assert!(all.iter().any(|all| all.len() == 8 * BYTES && unshuffled(&all[..BYTES]) == wanted));
     }
 }
+
+/// A file with a dataset in chunks that the newest indexes lead to, and one beside it.
+fn new_file(maximum: [Option<u64>; 2], filters: Filters) -> Vec<u8> {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
+    file.dataset("kept").shape([30]).chunks([10]).write(&(0..30).collect::<Vec<i64>>()).unwrap();
+    let values: Vec<f64> = (0..1200).map(|i| f64::from(i * 7919 % 1009) + 0.5).collect();
+    let lost = file.dataset("lost").shape(SHAPE).max_shape(maximum).chunks(CHUNK).filters(filters);
+    lost.write(&values).unwrap();
+    file.into_bytes().unwrap()
+}
+
+#[test]
+fn chunks_of_newer_indexes_come_out_by_their_positions() {
+    let [rows, columns] = SHAPE;
+    for (maximum, grid) in
+        [([None, None], &[4, 2][..]), ([Some(rows), Some(columns)], &[8]), ([None, Some(columns)], &[8])]
+    {
+        for (filters, shuffled, undone) in [
+            (Filters::new(), false, "chunks have no filters"),
+            (Filters::new().deflate(6), false, "deflate is undone"),
+            (Filters::new().shuffle().deflate(6), true, "deflate is undone, and the bytes may be shuffled"),
+        ] {
+            let bytes = new_file(maximum, filters);
+            let found = examined(headless(bytes.clone(), "lost"));
+            let [piece] = pieces(&found)[..] else { panic!("{:#?}", found.report()) };
+            assert!(piece.path.starts_with("/lost+found/chunks_0x"), "{}", piece.path);
+            assert_eq!((piece.state, piece.unchecked, piece.chunks), (State::Partial, true, Some((8, 8))));
+            assert!(piece.missing.is_empty() && piece.reasons[0].contains(undone), "{:?}", piece.reasons);
+            let file = saved(&found);
+            let dataset = file.dataset(&piece.path).unwrap();
+            assert_eq!(dataset.shape(), [grid, &[BYTES as u64]].concat());
+            let first = dataset.attribute("first_chunk").unwrap().read::<u64>().unwrap();
+            assert_eq!(first, vec![0; grid.len()]);
+            // Nothing that only the dataset has said.
+            for name in ["chunk_shape", "element_size", "first_element", "chunk_step"] {
+                assert!(dataset.attribute(name).is_err(), "{name}");
+            }
+            let all = dataset.read::<u8>().unwrap();
+            for (place, wanted, _) in chunks(&bytes) {
+                let at = (place[0] * 2 + place[1]) as usize * BYTES;
+                let one = &all[at..at + BYTES];
+                assert!(if shuffled { unshuffled(one) == wanted } else { one == wanted }, "{place:?}");
+            }
+            assert_eq!(file.dataset("kept").unwrap().read::<i64>().unwrap(), (0..30).collect::<Vec<i64>>());
+        }
+    }
+}
+
+#[test]
+fn chunks_in_lost_nodes_of_newer_indexes_are_counted() {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
+    let values: Vec<i64> = (0..1000).collect();
+    file.dataset("kept").write(&values).unwrap();
+    let lost = file.dataset("lost").shape([500, 2]).max_shape([None, None]).chunks([1, 2]);
+    lost.write(&values).unwrap();
+    let mut damaged = headless(file.into_bytes().unwrap(), "lost");
+    let leaf = damaged.windows(4).position(|four| four == b"BTLF").unwrap();
+    damaged[leaf..leaf + 8].fill(0);
+    let found = examined(damaged);
+    let [piece] = pieces(&found)[..] else { panic!("{:#?}", found.report()) };
+    let Some((left, _)) = piece.chunks else { panic!("{piece:#?}") };
+    assert!((300..500).contains(&left), "{left}");
+    assert!(piece.reasons[0].contains(&format!("and {} more whose", 500 - left)), "{:?}", piece.reasons);
+    // Each pair of numbers is in the place that its row has.
+    let dataset = saved(&found).dataset(&piece.path).unwrap();
+    let first = dataset.attribute("first_chunk").unwrap().read::<u64>().unwrap()[0] as usize;
+    let all = dataset.read::<u8>().unwrap();
+    let rows = all.chunks_exact(16).enumerate().filter(|(_, row)| row.iter().any(|&byte| byte > 0));
+    for (i, row) in rows {
+        let number = |at: usize| i64::from_le_bytes(row[at..at + 8].try_into().unwrap()) as usize;
+        assert_eq!((number(0), number(8)), (2 * (first + i), 2 * (first + i) + 1));
+    }
+}
+
+#[test]
+fn chunks_of_newer_indexes_that_a_dataset_has_come_out_once() {
+    for maximum in [[None, None], [Some(SHAPE[0]), Some(SHAPE[1])], [None, Some(SHAPE[1])]] {
+        // The header of another dataset is lost, and a part of the index.
+        let bytes = headless(new_file(maximum, Filters::new()), "kept");
+        for mark in [&b"BTLF"[..], b"FADB", b"EAIB"] {
+            let mut damaged = bytes.clone();
+            let all = damaged.windows(4).enumerate().filter(|(_, four)| *four == mark);
+            let Some((at, _)) = all.last() else { continue };
+            damaged[at + 30..at + 34].fill(0x77);
+            let found = examined(damaged);
+            let lost = pieces(&found).iter().any(|piece| piece.chunks.is_some_and(|(_, all)| all > 3));
+            assert!(!lost, "{mark:?}: {:#?}", pieces(&found));
+        }
+    }
+}
+
+#[test]
+fn many_headers_of_one_index_take_no_longer_than_others() {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
+    let values: Vec<i64> = (0..4000).collect();
+    let lost = file.dataset("lost").shape([2000, 2]).max_shape([None, None]).chunks([1, 2]);
+    lost.write(&values).unwrap();
+    let mut bytes = headless(file.into_bytes().unwrap(), "lost");
+    let header = bytes.windows(4).position(|four| four == b"BTHD").unwrap();
+    let header = bytes[header..header + 38].to_vec();
+    for _ in 0..5000 {
+        bytes.extend(&header);
+    }
+    let begin = std::time::Instant::now();
+    let found = examined(bytes);
+    // Headers that share nodes are one index.
+    let [piece] = pieces(&found)[..] else { panic!("{:#?}", found.report()) };
+    assert_eq!(piece.chunks, Some((2000, 2000)));
+    assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
+}

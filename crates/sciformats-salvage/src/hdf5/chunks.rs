@@ -24,7 +24,7 @@ pub(super) struct Broken {
     pub(super) known: BTreeMap<Vec<u64>, StoredChunk>,
     /// Those of them whose places are guessed.
     pub(super) placed: BTreeSet<Vec<u64>>,
-    /// The nodes of its tree, read or not.
+    /// The nodes of its version 1 B-tree, read or not, or the header of its index of another kind.
     nodes: BTreeSet<u64>,
     /// The addresses of chunks that an index names twice or out of order.
     doubtful: BTreeSet<u64>,
@@ -51,6 +51,8 @@ impl Work {
                 && let Some(root) = layout.address
             {
                 self.nodes_of(root.0, layout.dimensions.len(), &mut nodes);
+            } else if let Some(header) = layout.address {
+                nodes.insert(header.0);
             }
             let Some(why) = why else {
                 healthy.extend(nodes);

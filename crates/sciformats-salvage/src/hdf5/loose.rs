@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hdf5_pure::structure::{LooseNode, StoredChunk};
+use hdf5_pure::structure::{IndexKind, LooseIndex, LooseNode, StoredChunk};
 use hdf5_pure::{Address, File};
 use sciformats_core::bound;
 
@@ -11,43 +11,64 @@ use super::Work;
 /// The most chunks of such indexes, all together.
 const CHUNKS: usize = 1 << 20;
 
-/// The nodes of one such index, as far as they lead to each other, and their chunks.
+/// What the positions of chunks count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Elements along each dimension, as in version 1 B-trees.
+    Elements,
+    /// Chunks along each dimension, as in version 2 B-trees.
+    Chunks,
+    /// Chunks one after another, as in arrays.
+    Numbers,
+}
+
+/// One such index, of a version 1 B-tree the nodes as far as they lead to each other, and its chunks.
 pub(super) struct Index {
-    /// The address of the node nearest to the root.
+    /// The address of the header, or that of the node nearest to the root.
     pub(super) at: u64,
     pub(super) rank: usize,
-    /// The chunks in the order of the array, each with the index of its first element.
+    /// The chunks in the order of their positions.
     pub(super) chunks: Vec<StoredChunk>,
-    /// How many chunks the nodes name, with those whose bytes are lost or belong to something else.
+    /// How many chunks the index names, with those whose bytes are lost or belong to something else.
     pub(super) named: usize,
     /// The shape of a chunk, and the size of an element, if a key tells them.
     pub(super) sides: Option<Vec<u64>>,
     pub(super) element_size: Option<u64>,
+    /// What the positions of chunks count.
+    pub(super) unit: Unit,
+    /// Whether the index says how many bytes chunks have. Otherwise they end at the latest where something else begins.
+    pub(super) sized: bool,
 }
 
 impl Work {
-    /// Looks for indexes whose nodes belong to no dataset that can be read, and for those of their chunks whose bytes are all there
+    /// Looks for indexes whose structures belong to no dataset that can be read, and for those of their chunks whose bytes are all there
     /// and belong to nothing else.
     pub(super) fn loose_indexes(&self, file: &File) -> Vec<Index> {
         let mut known = self.claimed(file);
         let nodes = self.loose_nodes(&known);
-        known.extend(nodes.iter().map(|(&at, node)| {
-            let start = self.carver.offset(Address(at));
-            (start, bound::sum(start, node.len))
-        }));
+        let headed = self.headed(&known);
+        let range = |at: Address, len: u64| {
+            let start = self.carver.offset(at);
+            (start, bound::sum(start, len))
+        };
+        known.extend(nodes.iter().map(|(&at, node)| range(Address(at), node.len)));
+        let structures = headed.iter().flat_map(|(_, found)| &found.structures);
+        known.extend(structures.map(|&(at, len)| range(at, len)));
         let known = joined(known);
         let mut indexes: Vec<Index> = parts(&nodes).iter().map(|part| index(&nodes, part)).collect();
+        indexes.extend(headed.into_iter().map(|(at, found)| of_header(at, found)));
         let mut count = 0;
         indexes.retain(|index| {
             count = bound::sum(count, index.chunks.len());
             count <= CHUNKS
         });
+        self.measure(&mut indexes, &known);
         let taken = self.overlapping(&indexes);
         for index in &mut indexes {
             index.chunks.retain(|chunk| {
-                let start = self.carver.offset(chunk.address);
-                let end = bound::sum(start, chunk.size);
+                let (start, end) = range(chunk.address, chunk.size);
                 start >= self.base
+                    && chunk.size > 0
                     && end <= self.source.size()
                     && !taken.contains(&start)
                     && !touches(&known, start, end)
@@ -55,6 +76,51 @@ impl Work {
         }
         indexes.retain(|index| !index.chunks.is_empty());
         indexes
+    }
+
+    /// Returns the indexes with a header that belong to nothing that is known, with the addresses of their headers. Of those that
+    /// share a structure, the first one is taken.
+    fn headed(&self, known: &[(u64, u64)]) -> Vec<(u64, LooseIndex)> {
+        let mut left = CHUNKS;
+        let (mut found, mut taken) = (Vec::new(), BTreeSet::new());
+        for kind in ["version 2 B-tree header", "fixed array header", "extensible array header"] {
+            for at in self.addresses(kind) {
+                let start = self.carver.offset(Address(at));
+                if self.owned.contains(&at) || touches(known, start, bound::sum(start, 1)) {
+                    continue;
+                }
+                let Some(index) = self.carver.loose_index(Address(at), bound::sum(left, 1)) else { continue };
+                let is_known = index.structures.iter().any(|(at, _)| taken.contains(at));
+                if index.chunks.len() <= left && !is_known {
+                    left = bound::left(left, index.chunks.len());
+                    taken.extend(index.structures.iter().map(|&(at, _)| at));
+                    found.push((at, index));
+                }
+            }
+        }
+        found
+    }
+
+    /// Gives chunks whose index does not say how many bytes they have as many as each of them has before the next thing begins: an
+    /// object that can be read, a structure or another chunk. The end of the file counts only if nothing else is behind any of them,
+    /// because the file may have been cut off within a chunk.
+    fn measure(&self, indexes: &mut [Index], known: &[(u64, u64)]) {
+        let start = |chunk: &StoredChunk| self.carver.offset(chunk.address);
+        let chunks = indexes.iter().flat_map(|index| &index.chunks).map(start);
+        let mut starts: Vec<u64> = chunks.chain(known.iter().map(|&(start, _)| start)).collect();
+        starts.sort_unstable();
+        for index in indexes.iter_mut().filter(|index| !index.sized) {
+            let room = |chunk: &StoredChunk| {
+                let start = start(chunk);
+                let next = starts.get(starts.partition_point(|&other| other <= start))?;
+                // What begins within something else is no chunk.
+                (!touches(known, start, bound::sum(start, 1))).then_some(bound::left(*next, start))
+            };
+            let to_end = |chunk: &StoredChunk| bound::left(self.source.size(), start(chunk));
+            let size = index.chunks.iter().filter_map(room).min();
+            let size = size.or_else(|| index.chunks.iter().map(to_end).min()).unwrap_or(0);
+            index.chunks.iter_mut().for_each(|chunk| chunk.size = size);
+        }
     }
 
     /// Returns the ranges of the file that belong to objects that can be read, in order and apart from each other.
@@ -175,21 +241,39 @@ fn parts(nodes: &BTreeMap<u64, LooseNode>) -> Vec<Vec<u64>> {
     all
 }
 
-/// Puts the chunks of nodes together. Two chunks at one place are both left out.
-fn index(nodes: &BTreeMap<u64, LooseNode>, part: &[u64]) -> Index {
-    let found = || part.iter().filter_map(|at| Some((*at, nodes.get(at)?)));
-    let root = found().min_by_key(|(at, node)| (u8::MAX - node.node.level, *at));
+/// Returns the chunks of an index with a header. Two chunks at one place are both left out.
+fn of_header(at: u64, found: LooseIndex) -> Index {
+    Index {
+        at,
+        rank: found.rank,
+        chunks: alone(&found.chunks),
+        named: bound::addressable(found.named),
+        sides: None,
+        element_size: None,
+        unit: if found.kind == IndexKind::BtreeV2 { Unit::Chunks } else { Unit::Numbers },
+        sized: found.filtered,
+    }
+}
+
+/// Returns the chunks that are alone in their places, in the order of these.
+fn alone<'c>(chunks: impl IntoIterator<Item = &'c StoredChunk>) -> Vec<StoredChunk> {
     let mut places: BTreeMap<&[u64], Vec<&StoredChunk>> = BTreeMap::new();
-    let mut named = 0;
-    for chunk in found().flat_map(|(_, node)| &node.node.chunks) {
+    for chunk in chunks {
         places.entry(&chunk.scaled).or_default().push(chunk);
-        named = bound::sum(named, 1);
     }
     let alone = places.into_values().filter_map(|chunks| match chunks.as_slice() {
         [only] => Some((*only).clone()),
         _ => None,
     });
-    let chunks: Vec<StoredChunk> = alone.collect();
+    alone.collect()
+}
+
+/// Puts the chunks of nodes together. Two chunks at one place are both left out.
+fn index(nodes: &BTreeMap<u64, LooseNode>, part: &[u64]) -> Index {
+    let found = || part.iter().filter_map(|at| Some((*at, nodes.get(at)?)));
+    let root = found().min_by_key(|(at, node)| (u8::MAX - node.node.level, *at));
+    let all = || found().flat_map(|(_, node)| &node.node.chunks);
+    let chunks = alone(all());
     // The last key of one leaf alone is behind all chunks.
     let mut ends = found().filter(|(_, node)| node.chunk.is_some());
     let end = ends.next().filter(|_| ends.next().is_none()).map(|(_, node)| node);
@@ -203,9 +287,11 @@ fn index(nodes: &BTreeMap<u64, LooseNode>, part: &[u64]) -> Index {
         at: root.map_or(0, |(at, _)| at),
         rank: root.map_or(0, |(_, node)| node.rank),
         chunks,
-        named,
+        named: all().count(),
         sides,
         element_size,
+        unit: Unit::Elements,
+        sized: true,
     }
 }
 

@@ -79,7 +79,7 @@ struct Work {
     reindexed: BTreeSet<u64>,
     /// The first elements of chunks of datasets that were placed by their order in the file.
     placed: BTreeMap<u64, BTreeSet<Vec<u64>>>,
-    /// The nodes of trees of chunks that belong to datasets, read or not.
+    /// The nodes of version 1 B-trees and the headers of other indexes of chunks that belong to datasets, read or not.
     owned: BTreeSet<u64>,
     /// Datasets of the bytes of chunks whose own dataset is lost, and groups of these.
     pieces: BTreeSet<u64>,

@@ -8,18 +8,19 @@ use sciformats_core::storage::Patch;
 use sciformats_core::{Error, Result, bound};
 
 use super::Work;
-use super::loose::Index;
+use super::loose::{Index, Unit};
 use super::streams::inflated;
 use crate::report::Confidence;
 
 /// The attributes that say what is known of the chunks: the address of their index, the shape of a chunk, the size of an element in
 /// bytes, the index of the first element of the chunk in the first place, and how many elements lie between the first ones of chunks
-/// in neighbouring places.
+/// in neighbouring places. Indexes that count chunks say which of them is in the first place instead.
 const INDEX: &str = "index";
 const CHUNK: &str = "chunk_shape";
 const ELEMENT: &str = "element_size";
 const FIRST: &str = "first_element";
 const STEP: &str = "chunk_step";
+const FIRST_CHUNK: &str = "first_chunk";
 
 /// The bytes that may be decoded for each byte of the chunks, and how many more, to see whether they are streams of deflate.
 const PER_BYTE: u64 = 64;
@@ -74,7 +75,10 @@ impl Work {
             Made { next: self.next, patches: Vec::new(), objects: Vec::new(), partial: Vec::new() };
         let mut links = orphans.to_vec();
         for mut index in indexes {
-            let stored = self.stored(&index.chunks, &mut budget);
+            let stored = match index.chunks.first() {
+                Some(first) if !index.sized => Stored::Equal(first.size),
+                _ => self.stored(&index.chunks, &mut budget),
+            };
             if index.width(stored).is_none() {
                 // The sizes of the chunks contradict the key.
                 index.sides = None;
@@ -172,8 +176,12 @@ impl Work {
         });
         let placed: Vec<(Vec<u64>, &StoredChunk)> = placed.collect();
         let mut attributes = index.attributes(&self.carver, stored)?;
-        attributes.push(self.carver.numbers_message(FIRST, &grid.first)?);
-        attributes.push(self.carver.numbers_message(STEP, &grid.step)?);
+        if index.unit == Unit::Elements {
+            attributes.push(self.carver.numbers_message(FIRST, &grid.first)?);
+            attributes.push(self.carver.numbers_message(STEP, &grid.step)?);
+        } else {
+            attributes.push(self.carver.numbers_message(FIRST_CHUNK, &grid.first)?);
+        }
         let at = self.dataset_of(&placed, (stored, &grid.shape), &attributes, made)?;
         let why = format!(
             "the header of the dataset is lost, and so is the type of its elements; {}",
@@ -186,7 +194,7 @@ impl Work {
         Ok(at)
     }
 
-    /// Makes a group with a dataset for each chunk, whose name is the index of its first element.
+    /// Makes a group with a dataset for each chunk, whose name is its position.
     fn one_by_one(&self, index: &Index, stored: Stored, path: &str, made: &mut Made) -> Result<u64> {
         let mut links = Vec::new();
         for chunk in &index.chunks {
@@ -272,6 +280,7 @@ impl Index {
         let first: Vec<u64> = axes.clone().map(|axis| along(axis).min().unwrap_or(0)).collect();
         let step: Vec<u64> = match &self.sides {
             Some(sides) => sides.clone(),
+            None if self.unit != Unit::Elements => vec![1; self.rank],
             None => axes.map(|axis| along(axis).fold(0, divisor).max(1)).collect(),
         };
         let last = (0..self.rank).map(|axis| along(axis).max().unwrap_or(0));
@@ -305,36 +314,56 @@ impl Index {
 
     /// Says in words what is known of the chunks.
     fn known(&self, stored: Stored, grid: Option<&Grid>) -> String {
-        let by = |numbers: &[u64]| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" by ");
         let lacks = bound::left(self.named, self.chunks.len());
         let left_out = match lacks {
             0 => String::new(),
             _ => format!(", and {lacks} more whose bytes are lost or belong to something else"),
         };
-        let form = match grid {
-            Some(_) => "each place of the grid has the bytes of one chunk",
-            None => "each member has the bytes of one chunk, and the index of its first element as its name",
-        };
-        let shape = match (&self.sides, self.width(stored), grid) {
-            (Some(sides), Some(width), _) => format!(
-                "the last key and the sizes say that a chunk has {} elements of {width} bytes",
-                by(sides)
-            ),
-            (_, _, Some(grid)) => format!(
-                "the offsets of chunks are multiples of {}, and nothing else tells the shape of a chunk",
-                by(&grid.step)
-            ),
-            (..) => "nothing but the offsets of chunks tells the shape of a chunk".to_owned(),
+        let form = match (grid, self.unit) {
+            (Some(_), _) => "each place of the grid has the bytes of one chunk",
+            (None, Unit::Elements) => {
+                "each member has the bytes of one chunk, and the index of its first element as its name"
+            }
+            (None, Unit::Chunks) => {
+                "each member has the bytes of one chunk, and its position, counted in chunks, as its name"
+            }
+            (None, Unit::Numbers) => "each member has the bytes of one chunk, and its number as its name",
         };
         let filters = match stored {
+            _ if !self.sized => {
+                "chunks have no filters, and the index does not tell how many bytes they have: here are as many as \
+                 the next thing in the file leaves to each of them"
+            }
             Stored::Deflated(_) => "deflate is undone, and the bytes may be shuffled",
             Stored::Equal(size) if self.bytes() == Some(size) => {
                 "the bytes are as they were stored, and may be shuffled"
             }
             _ => "the bytes are as they were stored, and nothing tells by which filters",
         };
-        let count = self.chunks.len();
+        let (count, shape) = (self.chunks.len(), self.known_shape(stored, grid));
         format!("the index at {:#x} leads to {count} chunks{left_out}; {form}; {shape}; {filters}", self.at)
+    }
+
+    /// Says in words what is known of the shape of a chunk.
+    fn known_shape(&self, stored: Stored, grid: Option<&Grid>) -> String {
+        let by = |numbers: &[u64]| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" by ");
+        match (self.unit, &self.sides, self.width(stored), grid) {
+            (Unit::Chunks, ..) => {
+                "positions are counted in chunks, and nothing tells the shape of a chunk".to_owned()
+            }
+            (Unit::Numbers, ..) => "chunks are numbered as their array numbers them, and nothing tells the \
+                                    shape of a chunk and the dimensions of the dataset"
+                .to_owned(),
+            (_, Some(sides), Some(width), _) => format!(
+                "the last key and the sizes say that a chunk has {} elements of {width} bytes",
+                by(sides)
+            ),
+            (_, _, _, Some(grid)) => format!(
+                "the offsets of chunks are multiples of {}, and nothing else tells the shape of a chunk",
+                by(&grid.step)
+            ),
+            _ => "nothing but the offsets of chunks tells the shape of a chunk".to_owned(),
+        }
     }
 
     /// Returns the bytes of a chunk without filters, if a key tells them.
@@ -364,7 +393,16 @@ mod tests {
             filter_mask: 0,
         };
         let chunks: Vec<StoredChunk> = firsts.iter().map(chunk).collect();
-        Index { at: 800, rank: 2, named: chunks.len(), chunks, sides, element_size }
+        Index {
+            at: 800,
+            rank: 2,
+            named: chunks.len(),
+            chunks,
+            sides,
+            element_size,
+            unit: Unit::Elements,
+            sized: true,
+        }
     }
 
     #[test]

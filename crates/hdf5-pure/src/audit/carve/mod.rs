@@ -3,12 +3,14 @@
 
 mod arrays;
 mod header;
+mod indexes;
 mod loose;
 mod rebuild;
 mod recognise;
 
 pub use self::arrays::IndexedDataset;
 pub use self::header::{FoundHeader, FoundMessage};
+pub use self::indexes::LooseIndex;
 pub use self::loose::{LooseBytes, LooseNode};
 pub use self::recognise::Carved;
 
