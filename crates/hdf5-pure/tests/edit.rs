@@ -530,3 +530,19 @@ fn an_attribute_with_another_value_keeps_its_place() {
         assert_eq!(order(&bytes), wanted);
     }
 }
+
+#[test]
+fn an_attribute_is_replaced_any_number_of_times() {
+    const TIMES: i32 = 66_000;
+    for bound in [Bound::Earliest, Bound::V110] {
+        let (_, bytes) = edited(file(bound, false), |editor| {
+            for i in 0..TIMES {
+                let mut u = editor.object("fields/u")?;
+                u.attribute("again", i)?.remove_attribute("again")?;
+            }
+            editor.object("fields/u")?.attribute("again", TIMES).map(drop)
+        });
+        let u = File::from_bytes(bytes).unwrap().dataset("fields/u").unwrap();
+        assert_eq!(u.attribute("again").unwrap().read::<i32>().unwrap(), [TIMES]);
+    }
+}

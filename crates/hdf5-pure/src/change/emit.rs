@@ -248,7 +248,9 @@ impl Tree {
                     let order = attributes::Order::of(&object.attributes, properties.attribute_order)?;
                     messages.push(attributes::info_message(&order.info(), sizes)?);
                 }
-                for message in attributes::compact(&object.attributes) {
+                for message in
+                    attributes::compact(&object.attributes, properties.attribute_order.is_tracked())
+                {
                     messages.push(message?);
                 }
             }

@@ -106,11 +106,12 @@ pub(crate) fn are_compact(attributes: &AttributeList, most: usize) -> bool {
     attributes.len() <= most && fit(attributes)
 }
 
-/// Returns the messages of compact attributes, without the attribute info message.
-pub(crate) fn compact(attributes: &AttributeList) -> impl Iterator<Item = Result<Message>> {
-    numbered(attributes).map(|(place, attribute)| {
+/// Returns the messages of compact attributes, without the attribute info message. Only a header that tracks the creation order stores
+/// their numbers.
+pub(crate) fn compact(attributes: &AttributeList, tracked: bool) -> impl Iterator<Item = Result<Message>> {
+    numbered(attributes).map(move |(place, attribute)| {
         let (flags, body) = attribute.stored()?;
-        let creation_index = number(place)?;
+        let creation_index = if tracked { number(place)? } else { 0 };
         Ok(Message { kind: MessageType::Attribute, flags, creation_index, body: body.into_owned() })
     })
 }

@@ -313,7 +313,7 @@ fn store_all(
         }
     }
     if !dense {
-        header.extend(attributes::compact(attributes).collect::<Result<Vec<_>>>()?);
+        header.extend(attributes::compact(attributes, tracked).collect::<Result<Vec<_>>>()?);
     }
     output.release(&old)
 }
