@@ -511,3 +511,33 @@ fn a_maximum_shape_is_stored_even_if_it_is_the_shape() -> Result {
     }
     Ok(())
 }
+
+#[test]
+fn filters_of_plug_ins_have_names() -> Result {
+    // When the C library copies an object, it adds the names of its plug-ins to filters without a name, for which there is no space.
+    for bound in [Bound::Earliest, Bound::LATEST] {
+        let mut file = writer(bound)?;
+        file.dataset("lzf")
+            .shape([9])
+            .filters(Filters::new().shuffle().lzf().deflate(6))
+            .write(&[1u16; 9])?;
+        let file = read(file)?;
+        let dataset = file.dataset("lzf")?;
+        let pipeline = dataset.filters()?;
+        let name = |k: usize| pipeline.filters[k].name.as_ref().map(|name| name.to_text().into_owned());
+        assert_eq!(name(1).as_deref(), Some("lzf"));
+        // Those of the library itself have one where the library writes it.
+        assert_eq!(name(0).is_some(), bound == Bound::Earliest);
+
+        let mut nameless = pipeline.filters[1].clone();
+        nameless.name = None;
+        let mut file = writer(bound)?;
+        file.dataset("again")
+            .shape([9])
+            .filters(Filters::new().lzf().described_as(&nameless))
+            .write(&[1u16; 9])?;
+        let again = read(file)?.dataset("again")?;
+        assert_eq!(again.filters()?.filters[0], pipeline.filters[1]);
+    }
+    Ok(())
+}

@@ -182,6 +182,9 @@ pub(crate) fn special(
     }
     // Blocks of an array have their size here too, because the C library uses it to read a part.
     let blocksize = if blocksize == 0 { nbytes } else { nbytes.min(blocksize) };
+    // It fills each block with whole elements.
+    let part = u32::try_from(width).ok().and_then(|width| blocksize.checked_rem(width)).unwrap_or(0); // a bound
+    let blocksize = if part < blocksize { blocksize - part } else { nbytes };
     let header = ChunkHeader::plain(typesize_stored, nbytes, blocksize.max(1)).special_kind(kind);
     let body = if kind == Special::Value { value.to_vec() } else { Vec::new() };
     finished(header, body)
@@ -342,6 +345,18 @@ mod tests {
         let mut part = vec![0; 60];
         chunk.read_into(2990, &mut part).unwrap();
         assert_eq!(part, blocks.concat()[2990..3050]);
+    }
+
+    #[test]
+    fn blocks_of_special_chunks_have_whole_elements() {
+        // The C library refuses others.
+        for (typesize, blocksize, nbytes, stored) in
+            [(3u32, 64, 300, 63), (255, 64, 510, 510), (3, 0, 300, 300), (4, 64, 400, 64)]
+        {
+            let value = vec![7; typesize as usize];
+            let bytes = special(Special::Value, &value, (typesize, blocksize), nbytes).unwrap();
+            assert_eq!(Chunk::new(&bytes).unwrap().blocksize(), Some(stored));
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use sciformats_core::{Error, Fault, Result};
 
 use super::client_data::{Factor, Filtered, n_bit, scale_offset, szip};
 use super::{BloscCodec, BloscShuffle, Filters, SzipCoding};
+use crate::filter::known;
 use crate::spec::Name;
 use crate::spec::message::datatype::Class;
 use crate::spec::message::filter_pipeline::{FilterDescription, MAX_FILTER_NAME, MAX_FILTERS, Pipeline};
@@ -62,6 +63,7 @@ impl Filters {
             .requests
             .iter()
             .filter_map(|request| asked(request, of).transpose())
+            .map(|filter| filter.map(named))
             .collect::<Result<_>>()?;
         let long = |filter: &FilterDescription| {
             let name = filter.name.as_ref().map_or(0, |name| name.as_bytes().len());
@@ -75,6 +77,18 @@ impl Filters {
         }
         Ok(Pipeline { filters })
     }
+}
+
+/// Gives a filter that is no part of the C library a name if it has none.
+///
+/// When the C library copies an object, it reserves as much space for the message as the original has, but adds the name that the
+/// plug-in has. Without a name in the original it would write beyond that space.
+fn named(mut filter: FilterDescription) -> FilterDescription {
+    if filter.id >= 256 && filter.name.as_ref().is_none_or(|name| name.as_bytes().is_empty()) {
+        let name = known(filter.id).map_or_else(|| format!("filter {}", filter.id), str::to_owned);
+        filter.name = Some(name.as_str().into());
+    }
+    filter
 }
 
 /// Returns the client data values of a filter that may complete them.
