@@ -184,7 +184,10 @@ pub(crate) fn special(
     let blocksize = if blocksize == 0 { nbytes } else { nbytes.min(blocksize) };
     // It fills each block with whole elements.
     let part = u32::try_from(width).ok().and_then(|width| blocksize.checked_rem(width)).unwrap_or(0); // a bound
-    let blocksize = if part < blocksize { blocksize - part } else { nbytes };
+    let blocksize = match blocksize.checked_sub(part) {
+        Some(whole @ 1..) => whole,
+        _ => nbytes,
+    };
     let header = ChunkHeader::plain(typesize_stored, nbytes, blocksize.max(1)).special_kind(kind);
     let body = if kind == Special::Value { value.to_vec() } else { Vec::new() };
     finished(header, body)
