@@ -45,6 +45,7 @@ mod edit_data_kill;
 mod edit_fixtures;
 mod edit_many;
 mod edit_shared;
+mod edit_space;
 mod edit_times;
 mod examples;
 mod far;
