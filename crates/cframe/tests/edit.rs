@@ -546,3 +546,29 @@ fn an_append_or_a_resize_that_fails_in_the_middle_leaves_the_array_as_it_was() {
     assert_eq!(array.read_slab_bytes(&row).unwrap(), before);
     assert_eq!(array.schunk().chunk(2).unwrap().decode().unwrap(), chunk);
 }
+
+/// c-blosc2 compresses new chunks with what the header declares.
+#[test]
+fn a_header_declares_only_that_with_which_c_blosc2_can_compress() {
+    let declared = |bytes: &[u8]| (u32::from_be_bytes(bytes[53..57].try_into().unwrap()), bytes[85] & 1);
+    for (codec, flag) in [(Codec::BloscLz, 0), (Codec::Zlib, 0), (Codec::Lz4, 1), (Codec::Lz4Hc, 1)] {
+        let params = Params::new(3).with_codec(codec).with_blocksize(64).with_dictionary(true);
+        assert_eq!(declared(&SChunk::new(params).to_bytes().unwrap()), (63, flag), "{codec:?}");
+        let mut other = SChunk::new(Params::new(3));
+        assert_eq!(declared(&other.to_bytes().unwrap()), (0, 0));
+        other.set_params(params);
+        assert_eq!(declared(&other.to_bytes().unwrap()), (63, flag), "{codec:?}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("a.b2frame"), dir.path().join("b.b2frame"));
+    let made = Params::new(3).with_dictionary(true);
+    SChunk::new(made).save(&from).unwrap();
+    for (repack, expected) in [
+        (Repack::new(), (0, 1)),
+        (Repack::new().with_codec(Codec::Zlib), (0, 0)),
+        (Repack::new().with_params(Params::new(1).with_blocksize(64)), (63, 0)),
+    ] {
+        repack.run(&from, &to).unwrap();
+        assert_eq!(declared(&std::fs::read(&to).unwrap()), expected);
+    }
+}

@@ -99,3 +99,22 @@ fn arrays() {
     }
     assert!(Repack::new().with_chunk_bytes(100).run(&from, &to).is_err());
 }
+
+/// c-blosc2 opens no folder in which a chunk file has a number beyond the bytes of all chunks.
+#[test]
+fn chunk_files_that_replace_many_get_low_numbers() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("a.b2frame"), dir.path().join("folder"));
+    let mut few = SChunk::create(&from, Params::new(1)).unwrap();
+    (1..4).for_each(|i| few.append(&[i, 2]).unwrap());
+    few.commit().unwrap();
+    let mut many = SChunk::create_sparse(&to, Params::new(1)).unwrap();
+    (0..200).for_each(|i| many.append(&[i, 1]).unwrap());
+    many.commit().unwrap();
+    drop(many);
+    Repack::new().with_sparse(true).run(&from, &to).unwrap();
+    assert_eq!(content(&Frame::open(&to).unwrap()), [1, 2, 2, 2, 3, 2]);
+    let mut names: Vec<_> = std::fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["00000000.chunk", "00000001.chunk", "00000002.chunk", "chunks.b2frame"]);
+}

@@ -299,6 +299,35 @@ pub(super) mod tests {
         std::iter::repeat_with(next).take(count).flat_map(str::bytes).collect()
     }
 
+    /// Returns the length that begins in half a token.
+    fn length(half: usize, bytes: &mut impl Iterator<Item = usize>) -> usize {
+        let (mut sum, mut goes_on) = (half, half == 15);
+        while goes_on {
+            let more = bytes.next().unwrap();
+            (sum, goes_on) = (sum + more, more == 255);
+        }
+        sum
+    }
+
+    /// Checks the end of a block of `len` bytes. The decoder of the LZ4 library is stricter there than ours.
+    pub(in super::super) fn check_end(block: &[u8], len: usize) {
+        let mut bytes = block.iter().copied().map(usize::from);
+        let mut at = 0;
+        while let Some(token) = bytes.next() {
+            let literals = length(token >> 4, &mut bytes);
+            assert_eq!(bytes.by_ref().take(literals).count(), literals);
+            let begin = at + literals;
+            if bytes.next().is_none() {
+                assert!(begin == len && (at == 0 || literals >= LAST_LITERALS), "{literals} literals");
+                return;
+            }
+            assert!(begin + MATCH_LIMIT <= len, "a match begins at {begin} of {len}");
+            bytes.next().unwrap();
+            at = begin + MIN_MATCH + length(token & 15, &mut bytes);
+        }
+        panic!("the last literals are missing");
+    }
+
     #[test]
     fn a_block_by_hand() {
         let bytes = [
@@ -318,6 +347,7 @@ pub(super) mod tests {
         let input: Vec<u8> = (10..200).collect();
         let mut out = vec![0; 300];
         let len = encode_with(&input, &dictionary, &mut out).unwrap();
+        check_end(&out[..len], input.len());
         assert!(len < 30);
         let mut again = vec![0; input.len()];
         decode(&out[..len], Some(&dictionary), &mut again).unwrap();
@@ -330,6 +360,7 @@ pub(super) mod tests {
         let mut out = vec![0; input.len() + input.len() / 255 + 16];
         let mut encoder = Encoder::default();
         let len = encoder.encode(input, level, false, &mut out).unwrap();
+        check_end(&out[..len], input.len());
         let mut again = vec![0; input.len()];
         decode(&out[..len], None, &mut again).unwrap();
         assert!(again == input);

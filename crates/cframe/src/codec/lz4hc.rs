@@ -230,6 +230,7 @@ impl Search<'_> {
                 if kept >= MIN_MATCH {
                     // Lengths that fit the token cost nothing, so the first match keeps as much as fits.
                     let more = bound::left(chosen.len.min(IN_TOKEN), kept).min(longer.len - MIN_MATCH);
+                    let more = more.min(bound::left(self.last, longer.begin));
                     let Match { begin, from, len } = longer;
                     longer = Match { begin: begin + more, from: from + more, len: len - more };
                     kept += more;
@@ -270,12 +271,28 @@ mod tests {
         let mut out = vec![0; input.len()];
         let mut encoder = Encoder::default();
         let len = encoder.encode(input, level, &mut out)?;
+        lz4::tests::check_end(&out[..len], input.len());
         let mut again = vec![0; input.len()];
         lz4::decode(&out[..len], None, &mut again).unwrap();
         assert!(again == input);
         assert_eq!(encoder.encode(input, level, &mut out[..len - 1]), None);
         assert_eq!(encoder.encode(input, level, &mut out[..len]), Some(len));
         Some(len)
+    }
+
+    #[test]
+    fn a_match_that_is_shortened_for_the_one_before_it_does_not_begin_too_late() {
+        let input = b"\0ba\0ba\0aabaaaba\0\0ba\0b\0\0\0a\0\0b\0\0\0\0\0\0\0\0\0\0\0";
+        round_trip(input, 9).unwrap();
+        let mut state = 7u64;
+        for _ in 0..20_000 {
+            let mut next = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 40) as usize
+            };
+            let input: Vec<u8> = (0..20 + next() % 60).map(|_| b"ab\0\0"[next() % 4]).collect();
+            round_trip(&input, 9);
+        }
     }
 
     #[test]

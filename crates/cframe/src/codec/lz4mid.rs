@@ -154,6 +154,7 @@ mod tests {
     fn round_trip(encoder: &mut Encoder, input: &[u8]) -> usize {
         let mut out = vec![0; input.len() + input.len() / 255 + 16];
         let len = encoder.encode(input, &mut out).unwrap();
+        lz4::tests::check_end(&out[..len], input.len());
         let mut again = vec![0; input.len()];
         lz4::decode(&out[..len], None, &mut again).unwrap();
         assert!(again == input);

@@ -2,7 +2,7 @@
 
 use sciformats_core::{Error, Result, bound};
 
-use crate::spec::chunk_header::MAX_BLOCKSIZE;
+use crate::spec::chunk_header::{MAX_BLOCKSIZE, MAX_NBYTES};
 use crate::spec::pipeline::{Codec, Filter, Pipeline, SLOTS};
 
 /// The highest level.
@@ -262,6 +262,18 @@ impl Params {
         let size = wanted.min(nbytes).min(MAX_BLOCKSIZE);
         let whole = size.checked_rem(typesize).map_or(size, |rest| bound::left(size, rest));
         if whole == 0 { size.max(1) } else { whole }
+    }
+
+    /// Returns the block size that a frame declares; 0 if each chunk chooses its own. c-blosc2 compresses with it as it is, and cannot
+    /// read the chunk if it ends within an element.
+    pub(crate) fn declared_blocksize(&self) -> u32 {
+        if self.blocksize == 0 { 0 } else { self.blocksize_for(MAX_NBYTES) }
+    }
+
+    /// Returns whether a dictionary is made for each chunk. c-blosc2 compresses nothing if a frame declares dictionaries for a codec
+    /// that has none.
+    pub(crate) fn makes_dictionaries(&self) -> bool {
+        self.dictionary && matches!(self.codec, Codec::Lz4 | Codec::Lz4Hc | Codec::Zstd)
     }
 
     fn automatic(&self, nbytes: u32, typesize: u32) -> u32 {

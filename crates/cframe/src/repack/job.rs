@@ -68,11 +68,10 @@ impl<'a> Job<'a> {
 
     /// Copies all chunks, or compresses each of them again.
     fn copy(&self) -> Result<()> {
-        let blocksize = self.options.params.filter(|_| !self.is_array).map(|params| params.blocksize);
-        let header = FrameHeader {
-            blocksize: blocksize.unwrap_or(self.from.block_size()),
-            ..self.described(&self.params()?)
-        };
+        let params = self.params()?;
+        let is_new = self.options.params.is_some() && !self.is_array;
+        let blocksize = if is_new { params.declared_blocksize() } else { self.from.block_size() };
+        let header = FrameHeader { blocksize, ..self.described(&params) };
         let mut out = self.begin(header, self.from.chunks())?;
         let mut twice = self.twice()?;
         let mut stored = 0u64;
@@ -200,7 +199,7 @@ impl<'a> Job<'a> {
 
     /// Returns the header of a frame whose new chunks have one size.
     pub(super) fn cut_header(&self, params: &Params, (size, nbytes): (u32, u64)) -> FrameHeader {
-        let header = FrameHeader { blocksize: params.blocksize, ..self.described(params) };
+        let header = FrameHeader { blocksize: params.declared_blocksize(), ..self.described(params) };
         let chunksize = if nbytes == 0 { ChunkSize::Unknown } else { ChunkSize::Fixed(size) };
         let general_flags = FrameHeader::general_flags(Varying::NONE);
         FrameHeader { nbytes, chunksize, general_flags, ..header }
@@ -214,8 +213,8 @@ impl<'a> Job<'a> {
         match self.options.params {
             Some(_) => new,
             None if codec => {
-                let FrameHeader { codec_flags, codec, codec_meta, .. } = new;
-                FrameHeader { codec_flags, codec, codec_meta, ..kept.clone() }
+                let FrameHeader { codec_flags, codec, codec_meta, other_flags2, .. } = new;
+                FrameHeader { codec_flags, codec, codec_meta, other_flags2, ..kept.clone() }
             }
             None if level => {
                 let codec_flags = (kept.codec_flags & 0x0f) | (new.codec_flags & 0xf0);

@@ -2,6 +2,7 @@
 
 mod commit;
 mod edit;
+mod folder;
 mod home;
 mod metalayers;
 mod sidecar;
@@ -552,7 +553,7 @@ fn header_of(params: &Params) -> FrameHeader {
         nbytes: 0,
         cbytes: 0,
         typesize: params.typesize,
-        blocksize: params.blocksize,
+        blocksize: params.declared_blocksize(),
         chunksize: ChunkSize::Unknown,
         threads: [1, 1],
         has_vlmeta: false,
@@ -560,7 +561,7 @@ fn header_of(params: &Params) -> FrameHeader {
         pipeline: params.pipeline,
         codec: params.codec.id(),
         codec_meta: params.codec_meta,
-        other_flags2: u8::from(params.dictionary),
+        other_flags2: u8::from(params.makes_dictionaries()),
         reserved: 0,
         layers: Vec::new(),
     }

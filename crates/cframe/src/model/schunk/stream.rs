@@ -6,7 +6,9 @@ use sciformats_core::arith::{add, increase, present, sub};
 use sciformats_core::storage::{Durability, FileStorage, Replacement};
 use sciformats_core::{Result, WriteAt, bound};
 
-use super::commit::{chunk_files, folder_error, may_be_in_place, put, sync_names};
+use super::SChunk;
+use super::commit::put;
+use super::folder::{chunk_files, folder_error, is_high, may_be_in_place, sync_names};
 use super::home::{Hold, Home};
 use crate::model::frame::{SPARSE_INDEX, chunk_file};
 use crate::model::layout;
@@ -107,7 +109,8 @@ impl Stream {
         let mut index = layout::encode_offsets(&offsets, header.nbytes)?;
         index.extend(trailer.encode()?);
         let index_len = index.len() as u64;
-        let hold = match out {
+        let mut lowered = None;
+        let mut hold = match out {
             Out::File(mut out) => {
                 // A frame without bytes has no chunks.
                 header.cbytes = if header.nbytes == 0 { 0 } else { sub(out.end, out.start)? };
@@ -120,6 +123,7 @@ impl Stream {
             }
             Out::Folder(out) => {
                 header.cbytes = out.stored;
+                lowered = offsets.iter().any(|&at| is_high(at, out.stored)).then(|| out.path.clone());
                 let mut bytes = header.encode()?;
                 header.frame_len = add(bytes.len() as u64, index_len)?;
                 bytes = header.encode()?;
@@ -127,8 +131,13 @@ impl Stream {
                 out.finish(&bytes, hold)?
             }
         };
-        let mut hold = hold;
-        hold.advance()
+        hold.advance()?;
+        drop(hold);
+        // The frame is in its place, and whole. The next commit tries this again.
+        if let Some(folder) = lowered {
+            let _ = SChunk::open(&folder).and_then(|mut schunk| schunk.lower(&folder));
+        }
+        Ok(())
     }
 }
 
