@@ -377,6 +377,11 @@ def test_no_checksum_of_what_is_not_in_the_chunk(tmp_path: pathlib.Path, module:
         for dtype in (module.vlen_dtype("i4"), module.string_dtype()):
             with pytest.raises(ValueError, match="suitable"):
                 file.create_dataset("d", (3,), dtype, fletcher32=True)
+            wishes = module.h5p.create(module.h5p.DATASET_CREATE)
+            wishes.set_chunk((3,))
+            wishes.set_fletcher32()
+            with pytest.raises(ValueError, match="suitable"):
+                module.h5d.create(file.id, b"d", module.h5t.py_create(dtype, logical=True), module.h5s.create_simple((3,)), wishes)
         assert list(file) == []
 
 

@@ -172,9 +172,7 @@ class Wanted:
         if pressed is not None:
             found.append(pressed)
         if fletcher32:
-            if _types.check_vlen_dtype(self.dtype) is not None:
-                # What is in a chunk are addresses; a checksum of them says nothing about the elements.
-                raise ValueError("Unable to synchronously create dataset (fletcher32 is not suitable for elements of variable length)")
+            check_suitable(_types.check_vlen_dtype(self.dtype) is not None)
             found.append((3, []))
         # Each is stored as optional or not as is usual for it.
         return [(number, values, None) for number, values in found]
@@ -191,6 +189,18 @@ class Wanted:
         if scale < 0:
             raise ValueError("scale factor must be >= 0")
         return int(scale)
+
+
+def check_suitable(is_variable: bool) -> None:
+    """Refuse the filter fletcher32 for elements of variable length.
+
+    Raises
+    ------
+    ValueError
+        If elements are. What is in a chunk are addresses then, and a checksum of them says nothing about the elements.
+    """
+    if is_variable:
+        raise ValueError("Unable to synchronously create dataset (fletcher32 is not suitable for elements of variable length)")
 
 
 def shared(named: Any, of: Any) -> str | None:
