@@ -170,6 +170,49 @@ fn texts_that_netcdf_does_not_have_are_losses() {
     assert!(copied.variable("/good").is_ok() && copied.variable("/ends").is_err());
 }
 
+/// Numbers of attributes keep their type. What netCDF lacks, named datatypes and other types of numbers, is a loss.
+#[test]
+fn numbers_of_attributes_keep_their_types() {
+    use sciformats_conventions::sciformats::hdf5_pure::{Datatype, Writer};
+    use sciformats_conventions::type_name;
+    use sciformats_conventions::write::NetCdfCopy;
+
+    let dir = tempfile::tempdir().unwrap();
+    let (path, to) = (dir.path().join("t.h5"), dir.path().join("t.nc"));
+    let mut file = Writer::create(&path).unwrap();
+    let x = file.dataset("x").write(&[1.5f64, 2.5]).unwrap();
+    file.root().commit("kind", &Datatype::of::<i16>()).unwrap();
+    macro_rules! both {
+        ($($name:literal: $value:expr),*) => {$(
+            file.root().attribute($name, $value).unwrap();
+            file.attribute(x, $name, $value).unwrap();
+        )*};
+    }
+    both!("int8": -3i8, "uint8": 200u8, "int16": [1i16, 2], "uint16": 7u16, "int32": 7i32, "uint32": 7u32);
+    both!("int64": 7i64, "uint64": 7u64, "float32": [0.1f32, f32::NAN], "float64": 0.1f64);
+    file.attribute(x, "_FillValue", -1.0f32).unwrap();
+    file.finish().unwrap();
+    let data = Dataset::open(&path).unwrap();
+    let copy = NetCdfCopy::new(&data, &|_| true).unwrap();
+    let lost: Vec<&str> = copy.losses().iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(lost, ["/kind"], "{:?}", copy.losses());
+    copy.create(&to, None).unwrap();
+    let copied = Dataset::open(&to).unwrap();
+    for node in ["/", "/x"].map(|path| copied.node(path).unwrap()) {
+        for name in
+            ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
+        {
+            let found = node.attribute(name).unwrap().unwrap();
+            assert_eq!(type_name(&found.element), name);
+        }
+        assert_eq!(node.integers("int8").unwrap(), Some(vec![-3]));
+        assert_eq!(node.integers("uint8").unwrap(), Some(vec![200]));
+    }
+    // The value that means a missing element has the type of the elements.
+    let fill = copied.node("/x").unwrap().attribute("_FillValue").unwrap().unwrap();
+    assert_eq!(type_name(&fill.element), "float64");
+}
+
 /// Attributes whose text or name netCDF does not have are written as far as it can, and each has a line in the list of losses.
 #[test]
 fn attributes_that_are_changed_are_losses() {

@@ -217,6 +217,70 @@ def test_masks_keep_what_other_threads_write(tmp_path: pathlib.Path) -> None:
         np.testing.assert_array_equal(dataset[...], np.where(odd, 100, 7))
 
 
+@pytest.mark.parametrize("key", ["a", "mask", "part"])
+def test_fields_keep_what_other_threads_write(tmp_path: pathlib.Path, key: str) -> None:
+    import threading
+
+    dtype = np.dtype([("a", "i4"), ("b", "i4")])
+    with h5.File(tmp_path / "fields.h5", "w") as file:
+        dataset = file.create_dataset("d", data=np.zeros(50, dtype))
+        started, events = threading.Event(), threading.Event()
+        gathered, ranges = h5.Dataset._gathered, h5.Dataset._ranges
+        first = threading.current_thread()
+
+        def slowly(read: Any) -> Any:
+            def reads(self: h5.Dataset, *given: Any) -> Any:
+                found = read(self, *given)
+                if threading.current_thread() is first and not started.is_set():
+                    started.set()
+                    events.wait(0.3)
+                return found
+
+            return reads
+
+        def other() -> None:
+            started.wait(10)
+            dataset["b"] = 5
+            events.set()
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(h5.Dataset, "_ranges" if key == "mask" else "_gathered", slowly(ranges if key == "mask" else gathered))
+            given = np.full(50, 3, [("a", "i4")])
+            if key == "a":
+                dataset["a"] = 3
+            elif key == "mask":
+                dataset[np.ones(50, bool)] = given
+            else:
+                dataset[...] = given
+        thread.join()
+        np.testing.assert_array_equal(dataset["a"], 3)
+        np.testing.assert_array_equal(dataset["b"], 5)
+
+
+def test_what_fields_become_is_computed_before_the_file_is_locked(tmp_path: pathlib.Path) -> None:
+    import threading
+
+    dtype = np.dtype([("a", "i4"), ("b", "i4")])
+    with h5.File(tmp_path / "lazy.h5", "w") as file:
+        dataset = file.create_dataset("d", data=np.zeros(5, dtype))
+
+        class Lazy:
+            """Elements that another thread computes from those of the file."""
+
+            def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+                found: list[Any] = []
+                thread = threading.Thread(target=lambda: found.append(dataset["b"] + 1), daemon=True)
+                thread.start()
+                thread.join(10)
+                return found[0]
+
+        dataset["a"] = Lazy()
+        dataset[np.arange(5) == 2, "b"] = [Lazy().__array__()[0]]
+        np.testing.assert_array_equal(dataset["a"], 1)
+
+
 def test_other_threads_see_new_datasets_with_their_elements(tmp_path: pathlib.Path) -> None:
     import threading
 

@@ -357,6 +357,54 @@ def test_scale_offset_never_cuts_integers_off(tmp_path: pathlib.Path) -> None:
 
 
 @BOTH
+def test_bytes_are_shuffled_after_scale_offset(tmp_path: pathlib.Path, module: Any) -> None:
+    values = np.arange(100) % 7
+    with module.File(tmp_path / "both.h5", "w") as file:
+        file.create_dataset("i", data=values, chunks=(10,), scaleoffset=0, shuffle=True, compression="gzip")
+        file.create_dataset("f", data=values / 8, chunks=(10,), scaleoffset=3, shuffle=True)
+        for name in ("i", "f"):
+            with pytest.raises(ValueError, match="fletcher32"):
+                file.create_dataset("no", data=values.astype(name + "4"), scaleoffset=3, fletcher32=True)
+    for reader in (h5py, h5):
+        with reader.File(tmp_path / "both.h5") as file:
+            assert file["i"].shuffle and file["f"].shuffle and file["i"].scaleoffset == 0 and file["f"].scaleoffset == 3
+            assert (file["i"][...] == values).all() and (file["f"][...] == values / 8).all()
+
+
+@BOTH
+def test_no_checksum_of_what_is_not_in_the_chunk(tmp_path: pathlib.Path, module: Any) -> None:
+    with module.File(tmp_path / "vlen.h5", "w") as file:
+        for dtype in (module.vlen_dtype("i4"), module.string_dtype()):
+            with pytest.raises(ValueError, match="suitable"):
+                file.create_dataset("d", (3,), dtype, fletcher32=True)
+            wishes = module.h5p.create(module.h5p.DATASET_CREATE)
+            wishes.set_chunk((3,))
+            wishes.set_fletcher32()
+            with pytest.raises(ValueError, match="suitable"):
+                module.h5d.create(file.id, b"d", module.h5t.py_create(dtype, logical=True), module.h5s.create_simple((3,)), wishes)
+        assert list(file) == []
+
+
+@BOTH
+@pytest.mark.parametrize("sizes", [(-1,), -1, (3, -2), (1 << 64,), (1 << 70,), "a", (None,), ((1,),)], ids=str)
+def test_sizes_that_nothing_has(tmp_path: pathlib.Path, module: Any, sizes: Any) -> None:
+    with module.File(tmp_path / "sizes.h5", "w") as file:
+        numbers = sizes if isinstance(sizes, tuple) else (sizes,)
+        kind = OverflowError if all(isinstance(n, int) for n in numbers) else TypeError
+        with pytest.raises(kind) as caught:
+            file.create_dataset("d", sizes, "i1")
+        assert module is h5py or "shape is" in str(caught.value)
+        if None not in numbers and len(numbers) == 1:
+            for keywords in ({"maxshape": sizes}, {"maxshape": (None,), "chunks": sizes}):
+                with pytest.raises((OverflowError, TypeError, ValueError)) as caught:
+                    file.create_dataset("d", (3,), "i1", **keywords)
+                assert module is h5py or "no integer" in str(caught.value) or "no size" in str(caught.value)
+        assert list(file) == []
+        file.create_dataset("endless", (3,), "i1", maxshape=((1 << 64) - 1,))
+        assert file["endless"].maxshape == (None,)
+
+
+@BOTH
 def test_a_file_that_is_read_is_not_opened_for_changes(tmp_path: pathlib.Path, module: Any) -> None:
     path = tmp_path / "a.h5"
     with module.File(path, "w") as file:

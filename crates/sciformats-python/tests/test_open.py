@@ -18,6 +18,50 @@ import sciformats
 from sciformats import errors
 
 
+def test_dates_of_hdf5_are_dates(tmp_path: pathlib.Path) -> None:
+    import h5py
+
+    path, other = str(tmp_path / "dates.h5"), str(tmp_path / "other.h5")
+    moments = np.array(["2020-01-01T12:00:00", "NaT"], "M8[ns]")
+    kept = {
+        "moments": moments,
+        "spans": np.array([-1, 2], "m8[us]"),
+        "big": moments.astype(">M8[D]"),
+        "grid": moments.reshape(1, 2),
+    }
+    row = np.dtype([("n", "<i4"), ("when", h5py.opaque_dtype("<M8[s]")), ("for", h5py.opaque_dtype("<m8[s]"), (2,))])
+    texts = np.dtype([("when", h5py.opaque_dtype("<M8[s]")), ("what", h5py.string_dtype())])
+    with h5py.File(path, "w") as file, h5py.File(other, "w") as second:
+        for name, values in kept.items():
+            file[name] = second[name] = values.astype(h5py.opaque_dtype(values.dtype))
+        file["rows"] = np.array([(1, np.datetime64(7, "s"), [2, 3])], row)
+        file["texts"] = np.array([(np.datetime64(7, "s"), "a")], texts)
+        file["bytes"] = np.zeros(2, "V8")
+        file[b"caf\xe9"] = file["moments"]
+        file["outside"] = h5py.ExternalLink("other.h5", "/spans")
+        for name in ("/", "rows"):
+            file[name].attrs["at"] = moments.astype(h5py.opaque_dtype(moments.dtype))
+    with open(path, "rb") as raw:
+        content = raw.read()
+    for source in (path, content):
+        with sciformats.open(source) as file:
+            for name, values in kept.items():
+                assert file[name].dtype == values.dtype
+                np.testing.assert_array_equal(file[name][...], values)
+            assert file["moments"][0] == moments[0] and file["bytes"].dtype == "V8"
+            rows = file["rows"][...]
+            assert rows["when"][0] == np.datetime64(7, "s") and rows["for"].dtype == "m8[s]"
+            assert rows["for"][0].astype(int).tolist() == [2, 3]
+            assert file["texts"][0]["when"] == np.datetime64(7, "s") and file["texts"][0]["what"] == "a"
+            assert any(array.dtype == "M8[ns]" for name, array in file.items() if name.startswith("caf"))
+            for attributes in (file.attrs, file["rows"].attrs):
+                np.testing.assert_array_equal(attributes["at"], moments)
+    with sciformats.open(path) as file:
+        assert file["outside"].dtype == "m8[us]" and file["outside"][0] == kept["spans"][0]
+        array = pickle.loads(pickle.dumps(file["moments"]))
+        assert array.dtype == "M8[ns]"
+
+
 def test_hdf5_as_h5py_has_it(hdf5_path: str, numbers: np.ndarray) -> None:
     import h5py
 

@@ -1,10 +1,11 @@
 //! How remote files are opened.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sciformats_core::bound;
 use sciformats_core::storage::PlanOptions;
+use sciformats_core::{Error, Result, bound};
 
 use crate::cache::Place;
 
@@ -53,6 +54,8 @@ pub struct RemoteOptions {
     /// A folder in which ranges are kept for later openings of the same version of a file; see
     /// [`with_cache`](Self::with_cache). The default is none.
     pub(crate) cache: Option<Place>,
+    /// What of the environment cannot be understood, which is an error when a file is opened.
+    pub(crate) wrong: Option<String>,
     /// Certificates, as PEM, that are trusted instead of Mozilla's.
     pub certificates: Option<Vec<u8>>,
     /// How reads are planned.
@@ -73,6 +76,7 @@ impl Default for RemoteOptions {
             back: 64 << 10,
             whole: 64 << 20,
             cache: None,
+            wrong: None,
             certificates: None,
             plan: PlanOptions::default(),
         }
@@ -145,7 +149,8 @@ impl RemoteOptions {
     /// not kept.
     #[must_use]
     pub fn with_cache(self, folder: impl AsRef<Path>, bytes: u64) -> Self {
-        Self { cache: Some(Place { folder: folder.as_ref().to_path_buf(), bytes }), ..self }
+        // What the environment says about a cache has no meaning any more.
+        Self { cache: Some(Place { folder: folder.as_ref().to_path_buf(), bytes }), wrong: None, ..self }
     }
 
     /// Sets the certificates, as PEM, that are trusted instead of Mozilla's.
@@ -162,7 +167,7 @@ impl RemoteOptions {
 
     /// Returns the options that the environment selects: `NETRC`, or `.netrc` in the home folder, the settings of object stores,
     /// which begin with `AWS_`, `GOOGLE_` and `AZURE_`, and a [cache](Self::with_cache) in the folder `SCIFORMATS_CACHE` of
-    /// `SCIFORMATS_CACHE_MIB`, by default 4096 MiB.
+    /// `SCIFORMATS_CACHE_MIB`, by default 4096 MiB. If that is no number, opening a file with these options is an error.
     ///
     /// ```
     /// let options = sciformats_remote::RemoteOptions::from_environment();
@@ -178,10 +183,59 @@ impl RemoteOptions {
                 name.into_string().ok().filter(|name| stores.iter().any(|store| name.starts_with(store)));
             Some((name?, value.into_string().ok()?))
         });
-        let mib = std::env::var("SCIFORMATS_CACHE_MIB").ok().and_then(|mib| mib.parse().ok());
-        let bytes = bound::product(mib.unwrap_or(4096), 1 << 20);
+        let (bytes, wrong) = match cache_size(std::env::var_os(CACHE_MIB).as_deref()) {
+            Ok(bytes) => (bytes, None),
+            Err(wrong) => (0, Some(wrong)),
+        };
         let folder = std::env::var_os("SCIFORMATS_CACHE").filter(|folder| !folder.is_empty());
         let cache = folder.map(|folder| Place { folder: PathBuf::from(folder), bytes });
-        Self { netrc, settings: settings.collect(), cache, ..Self::default() }
+        Self { netrc, settings: settings.collect(), cache, wrong, ..Self::default() }
+    }
+
+    /// Fails if something of the environment could not be understood.
+    pub(crate) fn check(&self) -> Result<()> {
+        match &self.wrong {
+            Some(wrong) => Err(Error::usage(CACHE_MIB, wrong.clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The variable with the size of the cache.
+const CACHE_MIB: &str = "SCIFORMATS_CACHE_MIB";
+
+/// Returns the size of the cache in bytes, or what is wrong with it.
+fn cache_size(set: Option<&OsStr>) -> std::result::Result<u64, String> {
+    match set.filter(|set| !set.is_empty()) {
+        Some(set) => match set.to_str().and_then(|mib| mib.parse().ok()) {
+            Some(mib) => Ok(bound::product(mib, 1 << 20)),
+            None => Err(format!("is `{}`, which is not a number of MiB", set.display())),
+        },
+        None => Ok(4096 << 20),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_of_the_cache_is_a_number() {
+        for (set, bytes) in [(None, 4096 << 20), (Some(""), 4096 << 20), (Some("0"), 0), (Some("3"), 3 << 20)]
+        {
+            assert_eq!(cache_size(set.map(OsStr::new)), Ok(bytes));
+        }
+        for set in ["4G", "-1", "1.5", " 7"] {
+            let wrong = Some(cache_size(Some(OsStr::new(set))).unwrap_err());
+            let options = RemoteOptions { wrong, ..RemoteOptions::default() };
+            for url in ["http://127.0.0.1:1/a.h5", "s3://data/a.h5"] {
+                let error = crate::open(url, &options).unwrap_err().to_string();
+                assert!(error.contains(CACHE_MIB) && error.contains(set), "{error}");
+                let error = crate::exists("s3://data/a.h5", &options).unwrap_err().to_string();
+                assert!(error.contains(CACHE_MIB) && error.contains(set), "{error}");
+            }
+            // Who says how large the cache is does not need the variable.
+            assert!(options.with_cache("/tmp", 1).check().is_ok());
+        }
     }
 }

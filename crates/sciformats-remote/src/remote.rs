@@ -110,8 +110,9 @@ pub fn shown(url: &str) -> String {
 /// # Errors
 ///
 /// `Io` with the URL, but without its query and password; [`Usage`](sciformats_core::Error::Usage) if the
-/// text is not a URL; `Unsupported` if it is in an object store whose feature this build lacks.
+/// text is not a URL, or if the options are those of an environment that cannot be understood; `Unsupported` if it is in an object store whose feature this build lacks.
 pub fn open(url: &str, options: &RemoteOptions) -> Result<Remote> {
+    options.check()?;
     if Address::is_address(url) {
         #[cfg(feature = "cloud")]
         return Remote::new(crate::cloud::Object::open(url, options)?, url, options);
@@ -151,6 +152,7 @@ pub enum Existing {
 /// `Io`, for example if the file exists and is not to be replaced; [`Usage`](sciformats_core::Error::Usage) if `url` is not an address;
 /// `Unsupported` for other URLs, or if this build lacks the feature of the store.
 pub fn upload(file: &dyn ReadAt, url: &str, options: &RemoteOptions, existing: Existing) -> Result<()> {
+    options.check()?;
     writable(url)?;
     #[cfg(feature = "cloud")]
     return crate::cloud::upload(file, url, options, existing);
@@ -167,6 +169,7 @@ pub fn upload(file: &dyn ReadAt, url: &str, options: &RemoteOptions, existing: E
 ///
 /// As those of [`upload`].
 pub fn exists(url: &str, options: &RemoteOptions) -> Result<bool> {
+    options.check()?;
     writable(url)?;
     #[cfg(feature = "cloud")]
     return crate::cloud::is_occupied(url, options);
@@ -224,6 +227,7 @@ impl Remote {
     /// [`Usage`](sciformats_core::Error::Usage) if `url` is not a URL, or if the index belongs to another file; those of [`open`] if
     /// the file has to be asked.
     pub fn with_index(url: &str, index: Index, options: &RemoteOptions) -> Result<Self> {
+        options.check()?;
         if index.url.as_deref() != Some(shown(url).as_str()) || url.contains('?') {
             return Self::compared(url, index, options);
         }

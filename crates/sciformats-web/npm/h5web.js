@@ -79,6 +79,19 @@ function element(value, dtype) {
 
 const attributesOf = (attributes) => attributes.filter(({ error }) => !error).map(({ name, shape, dtype }) => ({ name, shape: shapeOf(shape), type: typeOf(dtype) }));
 
+/** How many members are listed at once. */
+const AT_ONCE = 100_000;
+
+/** All members of a group. */
+async function allMembers(file, path) {
+  const all = [];
+  for (;;) {
+    const { members, total } = await file.members(path, { first: all.length, count: AT_ONCE });
+    for (const member of members) all.push(member);
+    if (members.length === 0 || all.length >= total) return all;
+  }
+}
+
 /**
  * Returns a data provider for H5Web. `Base` is its class `DataProviderApi`, and `source` what `open` takes, or a file that
  * is open.
@@ -106,7 +119,7 @@ export async function h5webProvider(Base, source, options = {}) {
       const name = path.split("/").pop() || file.name;
       const own = { name, path, attributes: attributesOf(attributes) };
       if (info.kind === "group") {
-        const { members } = await file.members(path, { first: 0, count: 100_000 });
+        const members = await allMembers(file, path);
         const children = await Promise.all(members.map((member) => this.child(member)));
         return { ...own, kind: "group", children };
       }

@@ -34,6 +34,24 @@ async function provider() {
   equal(attributes.limit, Infinity, "special numbers of attributes");
 }
 
+/** A group with more members than are listed at once. */
+async function crowd() {
+  const total = 250_000;
+  const file = {
+    about: { root: "g" }, name: "made up",
+    describe: async () => ({ kind: "group" }),
+    attributes: async () => [],
+    members: async (path, { first, count }) => {
+      const length = Math.max(0, Math.min(count, 100_000, total - first));
+      return { total, members: Array.from({ length }, (_, at) => ({ n: `${first + at}`, p: `/${first + at}`, k: "u", e: "damaged" })) };
+    },
+  };
+  const api = await h5webProvider(class {}, file);
+  const { children } = await api.getEntity("/");
+  equal(children.length, total, "all members of a group");
+  equal(children.at(-1).name, "249999", "the last member of a group");
+}
+
 /** Colours and axes of numbers as far apart as numbers can be, and of very many. */
 function scales() {
   const most = Number.MAX_VALUE;
@@ -92,6 +110,7 @@ async function points() {
 
 export async function small() {
   await provider();
+  await crowd();
   scales();
   names();
   await points();

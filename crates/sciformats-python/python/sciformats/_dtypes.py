@@ -176,6 +176,8 @@ def _item(item: Any, element: Element) -> Any:
         return struct.pack("<f", item)[2:]
     if isinstance(item, int) and dtype_of(element).kind == "V":
         return item.to_bytes(rest[0], "little", signed=word == "int")
+    if word == "time64" and isinstance(item, bytes):
+        return np.frombuffer(item, rest[0])[0]
     if word == "vlen" and isinstance(item, list):
         inner = dtype_of(element[1])
         try:

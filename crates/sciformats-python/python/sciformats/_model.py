@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sciformats import _dtypes, _html, _index, _open, _sciformats
+from sciformats import _dtypes, _html, _index, _open, _sciformats, _tagged
 from sciformats.errors import Error, Misfit, NotSupported
 
 #: The number of elements that :meth:`Array.iter_chunks` returns at once if an array has no chunks.
@@ -34,9 +34,10 @@ class Attributes(Mapping[str, Any]):
     :class:`~sciformats.errors.FileDamaged` when it is requested; the others can still be read.
     """
 
-    def __init__(self, file: File, number: int) -> None:
+    def __init__(self, file: File, number: int, path: str) -> None:
         self._file = file
         self._number = number
+        self._path = path
         self._read: dict[str, tuple[Any, list[int] | None, Any]] | None = None
 
     def _all(self) -> dict[str, tuple[Any, list[int] | None, Any]]:
@@ -54,6 +55,7 @@ class Attributes(Mapping[str, Any]):
             raise data
         if shape is None:
             return None
+        element = _tagged.of_attribute(self._file, (self._number, self._path), name, element)
         value = _dtypes.shaped(data, element, tuple(shape))
         return value[()] if value.ndim == 0 else value
 
@@ -94,7 +96,7 @@ class Group(Mapping[str, Any]):
     @property
     def attrs(self) -> Attributes:
         """The attributes of the group."""
-        return Attributes(self._file, self._number)
+        return Attributes(self._file, self._number, self.path)
 
     def __getitem__(self, path: str) -> Any:
         """Return the group, array or value at ``path``, which is relative to this group unless it begins with ``/``.
@@ -209,6 +211,7 @@ class File(Group):
     def __init__(self, raw: _sciformats.File, address: _open.Address) -> None:
         self._raw = raw
         self._address = address
+        self._hdf5: Any = None
         super().__init__(self, raw.resolve("/"), "/")
 
     @property
@@ -248,6 +251,7 @@ class File(Group):
     def close(self) -> None:
         """Close the file. From now on, reading from its arrays raises ``ValueError``; values that were read remain valid."""
         self._raw.close()
+        self._hdf5 = None
         _open.forget(self)
 
     def __enter__(self) -> File:
@@ -316,7 +320,7 @@ class Array:
         self._file = file
         self._number = number
         self._raw = raw
-        self._element = raw.element
+        self._element = _tagged.of_array(file, (number, path), raw.element)
         if file.format in ("npy", "blosc2") and "dtype" in (facts := raw.facts()):
             # Dates and time spans are integers in the files of other formats.
             self._element = _dtypes.with_times(raw.element, _dtypes.described(facts["dtype"]))
@@ -341,7 +345,7 @@ class Array:
     @property
     def attrs(self) -> Attributes:
         """The attributes of the array."""
-        return Attributes(self._file, self._number)
+        return Attributes(self._file, self._number, self.path)
 
     @property
     def ndim(self) -> int:

@@ -2,7 +2,7 @@
 
 use sciformats::{Attribute, AttributeValue, Datum, Decoder, ElementType, Name, Result, Value};
 
-use super::kind::text;
+use super::kind::{Kind, text};
 use super::names::{self, Found};
 use super::{ESCAPED, ESCAPED_NAME, Told};
 use crate::dataset::Dataset;
@@ -91,7 +91,7 @@ pub(super) fn attributes_of(
                 false
             }
         },
-        (name, Told::Whole(numbers))
+        (name, Told::Whole(numbers, _))
             if numbers.iter().all(|&number| has(&element, number)) && OWN_TYPE.contains(&name) =>
         {
             *told = Told::Own(numbers.iter().map(|&number| number.into()).collect());
@@ -110,12 +110,14 @@ pub(super) fn attributes_of(
 fn fill(element: &ElementType, told: &Told) -> Option<Told> {
     use ElementType::{BF16, F16, F32, F64};
     match (element, told) {
-        (F16 | BF16 | F32 | F64, Told::Numbers(numbers)) if numbers.len() == 1 => Some(told.clone()),
-        (F16 | BF16 | F32 | F64, Told::Whole(numbers)) => match numbers.as_slice() {
-            &[number] => Some(Told::Numbers(vec![number as f64])),
+        (F16 | BF16 | F32 | F64, Told::Numbers(numbers, _)) if numbers.len() == 1 => {
+            Some(Told::Numbers(numbers.clone(), Kind::of(element)?))
+        }
+        (F16 | BF16 | F32 | F64, Told::Whole(numbers, _)) => match numbers.as_slice() {
+            &[number] => Some(Told::Numbers(vec![number as f64], Kind::of(element)?)),
             _ => None,
         },
-        (_, Told::Whole(numbers)) => match numbers.as_slice() {
+        (_, Told::Whole(numbers, _)) => match numbers.as_slice() {
             &[number] if has(element, number) => Some(Told::Own(vec![number.into()])),
             _ => None,
         },
@@ -176,6 +178,8 @@ pub(super) fn attributes(
             continue;
         }
         let at = format!("{path}@{name}");
+        let value = attribute.value.as_ref().ok();
+        let wider = value.and_then(|value| wider(&value.element));
         let mut add = |name: &str, told: Told, escaped: bool| {
             if escaped {
                 losses.push((at.clone(), ESCAPED.into()));
@@ -183,9 +187,9 @@ pub(super) fn attributes(
             if is_other(&attribute.name) {
                 losses.push((at.clone(), ESCAPED_NAME.into()));
             }
+            losses.extend(wider.iter().map(|why| (at.clone(), why.clone())));
             all.push((at.clone(), name.to_owned(), told));
         };
-        let value = attribute.value.as_ref().ok();
         #[cfg(feature = "blosc2")]
         if let Some(inner) = name.strip_prefix(crate::metalayer::PREFIX) {
             let bytes = value.and_then(|value| value.data.as_ref().ok());
@@ -204,6 +208,17 @@ pub(super) fn attributes(
         }
     }
     Ok(all)
+}
+
+/// Says which type numbers get because netCDF lacks theirs.
+fn wider(element: &ElementType) -> Option<String> {
+    use ElementType::{BF16, F16, FloatOther, Int, UInt};
+    let kind = match element {
+        F16 | BF16 | FloatOther => Kind::of(element)?,
+        Int(3 | 5..=7) | UInt(3 | 5..=7) => Kind::I64,
+        _ => return None,
+    };
+    Some(format!("has numbers of type {element}, which become {}", kind.word()))
 }
 
 /// Returns whether a name is not UTF-8.
@@ -250,11 +265,12 @@ pub(super) fn said(value: &AttributeValue) -> Option<Told> {
     // As floating-point numbers, large integers would lose digits.
     let rounds =
         value.element.is_real() && !matches!(value.element, ElementType::Int(_) | ElementType::UInt(_));
+    let kind = Kind::of(&value.element).unwrap_or(Kind::I64); // of integers that netCDF does not have
     match () {
         () if count == 0 => None,
-        () if whole.len() == count && value.element != ElementType::Bool => Some(Told::Whole(whole)),
+        () if whole.len() == count && value.element != ElementType::Bool => Some(Told::Whole(whole, kind)),
         () if natural.len() == count && value.element != ElementType::Bool => Some(Told::Natural(natural)),
-        () if numbers.len() == count && rounds => Some(Told::Numbers(numbers)),
+        () if numbers.len() == count && rounds => Some(Told::Numbers(numbers, kind)),
         () if texts.len() == count && shape.is_empty() => texts.pop().map(Told::Text),
         () if texts.len() == count => Some(Told::Texts(texts)),
         () if count == 1 => others.pop().map(Told::Text),
@@ -268,31 +284,31 @@ pub(super) fn told(value: &Value) -> Option<Told> {
         Value::Text(text) => Told::Text(text.clone()),
         Value::Bool(truth) => Told::Text(truth.to_string()),
         Value::Integer(digits) => match digits.parse() {
-            Ok(number) => Told::Whole(vec![number]),
+            Ok(number) => Told::Whole(vec![number], Kind::I64),
             Err(_) => match digits.parse() {
                 Ok(number) => Told::Natural(vec![number]),
                 Err(_) => Told::Text(digits.to_string()),
             },
         },
-        Value::Float(number) => Told::Numbers(vec![*number]),
+        Value::Float(number) => Told::Numbers(vec![*number], Kind::F64),
         Value::List(values) if !values.is_empty() => {
             let each: Option<Vec<Told>> = values.iter().map(told).collect();
             let mut whole = Vec::new();
             let (mut numbers, mut texts) = (Vec::new(), Vec::new());
             for one in each? {
                 match one {
-                    Told::Whole(one) => {
+                    Told::Whole(one, _) => {
                         numbers.extend(one.iter().map(|&number| number as f64));
                         whole.extend(one);
                     }
-                    Told::Numbers(one) => numbers.extend(one),
+                    Told::Numbers(one, _) => numbers.extend(one),
                     Told::Text(one) => texts.push(one),
                     _ => return Some(Told::Text(value.to_json())),
                 }
             }
             match values.len() {
-                count if whole.len() == count => Told::Whole(whole),
-                count if numbers.len() == count => Told::Numbers(numbers),
+                count if whole.len() == count => Told::Whole(whole, Kind::I64),
+                count if numbers.len() == count => Told::Numbers(numbers, Kind::F64),
                 count if texts.len() == count => Told::Texts(texts),
                 _ => Told::Text(value.to_json()),
             }

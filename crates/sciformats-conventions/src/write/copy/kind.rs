@@ -1,6 +1,6 @@
 //! The types of numbers and texts that netCDF has, and how elements are put into variables of them.
 
-use sciformats::hdf5_pure::ObjectId;
+use sciformats::hdf5_pure::{ObjectId, Value};
 use sciformats::{Datum, Decoder, ElementType, Error, Result, Slab};
 
 use crate::write::{DimensionId, NetCdf};
@@ -111,6 +111,23 @@ impl Kind {
         })
     }
 
+    /// Returns the name of the type.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::I8 => "int8",
+            Self::U8 => "uint8",
+            Self::I16 => "int16",
+            Self::U16 => "uint16",
+            Self::I32 => "int32",
+            Self::U32 => "uint32",
+            Self::I64 => "int64",
+            Self::U64 => "uint64",
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+            Self::Text => "text",
+        }
+    }
+
     /// Returns integers of this type that can mean a missing element if no element has them, the usual one first; nothing for
     /// other types, of which none is needed.
     pub(super) fn fills(self) -> Vec<i128> {
@@ -186,12 +203,11 @@ impl Kind {
         })
     }
 
-    /// Adds an attribute of this type, which contains integers; `None` if it is not a type of integers, or if one does not fit.
+    /// Adds an attribute of this type, which contains integers; `false` if it is not a type of integers, or if one does not fit.
     pub(super) fn attribute(
         self,
         file: &mut NetCdf,
-        variable: ObjectId,
-        name: &str,
+        to: (Option<ObjectId>, &str),
         values: &[i128],
     ) -> Result<bool> {
         macro_rules! typed {
@@ -199,7 +215,7 @@ impl Kind {
                 let values: Option<Vec<$type>> =
                     values.iter().map(|&value| <$type>::try_from(value).ok()).collect();
                 match values {
-                    Some(values) => file.attribute(variable, name, values).map(|()| true),
+                    Some(values) => add(file, to, values).map(|()| true),
                     None => Ok(false),
                 }
             }};
@@ -215,6 +231,18 @@ impl Kind {
             Self::U64 => typed!(u64),
             Self::F32 | Self::F64 | Self::Text => Ok(false),
         }
+    }
+}
+
+/// Adds an attribute to a variable, or to the file.
+pub(super) fn add(
+    file: &mut NetCdf,
+    (variable, name): (Option<ObjectId>, &str),
+    value: impl Value,
+) -> Result<()> {
+    match variable {
+        Some(variable) => file.attribute(variable, name, value),
+        None => file.global(name, value),
     }
 }
 

@@ -12,6 +12,7 @@
 //! | enumerations | integers with `flag_values` and `flag_meanings` |
 //! | what a GSD file stores in each frame | a variable along the dimension `frame`; rows that a frame lacks are missing |
 //! | single values of a tree | attributes of the file |
+//! | numbers of attributes | numbers of the same type; of types that netCDF lacks, the next larger one, which is listed as a loss |
 //!
 //! A dimension has the name that the source gives it. Others are called `dim_N` after their length.
 
@@ -25,10 +26,11 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use sciformats::hdf5_pure::ObjectId;
 use sciformats::walk::{Found, breadth_first};
 use sciformats::{ElementType, Format, Name, Object, Result, Value};
 
-use self::attributes::{FILL, are_words, attributes, attributes_of, describe, is_other, told};
+use self::attributes::{are_words, attributes, attributes_of, describe, is_other, told};
 use self::frames::Frames;
 use self::kind::{Kind, half};
 use self::names::{Found as Named, Names, Side};
@@ -110,8 +112,10 @@ enum As {
 enum Told {
     Text(String),
     Texts(Vec<String>),
-    Whole(Vec<i64>),
-    Numbers(Vec<f64>),
+    /// Integers, and their type.
+    Whole(Vec<i64>, Kind),
+    /// Numbers with a point, and their type.
+    Numbers(Vec<f64>, Kind),
     /// Integers beyond those of 64 bits with a sign.
     Natural(Vec<u64>),
     /// Integers of the type of the variable.
@@ -156,7 +160,12 @@ impl NetCdfCopy {
                     }
                     return ControlFlow::Continue(());
                 }
-                Object::Datatype(_) => return ControlFlow::Continue(()),
+                Object::Datatype(_) => {
+                    if selected(path) {
+                        copy.lose(path, "is a named datatype, without which variables have their types");
+                    }
+                    return ControlFlow::Continue(());
+                }
                 Object::Damaged { error, .. } => {
                     copy.lose(path, error.to_string());
                     return ControlFlow::Continue(());
@@ -430,16 +439,7 @@ impl NetCdfCopy {
             }
         }
         for (name, told) in &self.globals {
-            match told {
-                Told::Text(text) => file.global(name, text.as_str())?,
-                Told::Texts(texts) => {
-                    file.global(name, texts.iter().map(String::as_str).collect::<Vec<_>>())?;
-                }
-                Told::Whole(numbers) => file.global(name, numbers.clone())?,
-                Told::Numbers(numbers) => file.global(name, numbers.clone())?,
-                Told::Natural(numbers) => file.global(name, numbers.clone())?,
-                Told::Own(_) => {}
-            }
+            told.write(&mut file, (None, name), Kind::I64)?;
         }
         for variable in &self.variables {
             let sides = variable.dimensions.iter();
@@ -448,26 +448,35 @@ impl NetCdfCopy {
             let fill = (variable.missing, variable.fill);
             let id = variable.kind.define(&mut file, (&variable.name, &dimensions), fill)?;
             for (name, told) in &variable.attributes {
-                match told {
-                    Told::Text(text) => file.attribute(id, name, text.as_str())?,
-                    Told::Texts(texts) => {
-                        file.attribute(id, name, texts.iter().map(String::as_str).collect::<Vec<_>>())?;
-                    }
-                    Told::Whole(numbers) => file.attribute(id, name, numbers.clone())?,
-                    Told::Numbers(numbers) if variable.kind == Kind::F32 && name == FILL => {
-                        let narrow: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
-                        file.attribute(id, name, narrow)?;
-                    }
-                    Told::Numbers(numbers) => file.attribute(id, name, numbers.clone())?,
-                    Told::Natural(numbers) => file.attribute(id, name, numbers.clone())?,
-                    Told::Own(numbers) => {
-                        variable.kind.attribute(&mut file, id, name, numbers)?;
-                    }
-                }
+                told.write(&mut file, (Some(id), name), variable.kind)?;
             }
             variable.fill(&mut file, id)?;
         }
         file.finish()
+    }
+}
+
+impl Told {
+    /// Adds the value to a variable, whose elements have the type `own`, or to the file.
+    fn write(&self, file: &mut NetCdf, to: (Option<ObjectId>, &str), own: Kind) -> Result<()> {
+        match self {
+            Self::Text(text) => kind::add(file, to, text.as_str()),
+            Self::Texts(texts) => kind::add(file, to, texts.iter().map(String::as_str).collect::<Vec<_>>()),
+            Self::Whole(numbers, kind) => {
+                let wide: Vec<i128> = numbers.iter().map(|&number| number.into()).collect();
+                match kind.attribute(file, to, &wide)? {
+                    true => Ok(()),
+                    false => kind::add(file, to, numbers.clone()),
+                }
+            }
+            Self::Numbers(numbers, Kind::F32) => {
+                // They have been of this type.
+                kind::add(file, to, numbers.iter().map(|&number| number as f32).collect::<Vec<f32>>())
+            }
+            Self::Numbers(numbers, _) => kind::add(file, to, numbers.clone()),
+            Self::Natural(numbers) => kind::add(file, to, numbers.clone()),
+            Self::Own(numbers) => own.attribute(file, to, numbers).map(drop),
+        }
     }
 }
 

@@ -65,7 +65,7 @@ class Wanted:
             return
         if shape is None:
             raise TypeError("One of data, shape or dtype must be specified")
-        self.shape = _tuple(shape)
+        self.shape = sizes(shape, "shape")
         if dtype is None:
             warnings.warn("a dataset without dtype= and data= has elements of type f4", DeprecationWarning, stacklevel=4)
         self.dtype = np.dtype("=f4" if dtype is None else dtype)
@@ -127,7 +127,7 @@ class Wanted:
         if maxshape is True:
             maxshape = (None,) * len(self.shape)
         if maxshape is not None:
-            maxshape = _tuple(maxshape)
+            maxshape = sizes(maxshape, "maxshape")
             if len(maxshape) != len(self.shape):
                 raise ValueError("maxshape must have the same number of dimensions as shape")
             if any(most is not None and most < n for most, n in zip(maxshape, self.shape)):
@@ -142,7 +142,7 @@ class Wanted:
             word = "external" if options.get("external") else "chunked" if automatic else "contiguous"
             most = None if maxshape is None else list(maxshape)
             return word, None, most
-        chunks = _tuple(chunks)
+        chunks = sizes(chunks, "chunks")
         if len(chunks) != len(self.shape):
             raise ValueError("chunks must have the same number of dimensions as shape")
         if any(n < 1 for n in chunks):
@@ -164,14 +164,15 @@ class Wanted:
         found: list[tuple[int, list[int]]] = []
         if scale is not None and scale is not False:
             found.append((6, [self._scale(scale)]))
-            if fletcher32 and self.dtype.kind == "f":
+            if fletcher32:
                 raise ValueError("fletcher32 cannot be used with potentially lossy scale/offset filter")
         pressed = _compression(compression, opts, unknown)
-        if shuffle and not (scale is not None and scale is not False):
+        if shuffle:
             found.append((2, []))
         if pressed is not None:
             found.append(pressed)
         if fletcher32:
+            check_suitable(_types.check_vlen_dtype(self.dtype) is not None)
             found.append((3, []))
         # Each is stored as optional or not as is usual for it.
         return [(number, values, None) for number, values in found]
@@ -188,6 +189,18 @@ class Wanted:
         if scale < 0:
             raise ValueError("scale factor must be >= 0")
         return int(scale)
+
+
+def check_suitable(is_variable: bool) -> None:
+    """Refuse the filter fletcher32 for elements of variable length.
+
+    Raises
+    ------
+    ValueError
+        If elements are. What is in a chunk are addresses then, and a checksum of them says nothing about the elements.
+    """
+    if is_variable:
+        raise ValueError("Unable to synchronously create dataset (fletcher32 is not suitable for elements of variable length)")
 
 
 def shared(named: Any, of: Any) -> str | None:
@@ -284,14 +297,33 @@ def _external(external: Any, wanted: Wanted, maximum: list[int | None] | None) -
     return found
 
 
-def _tuple(shape: Any) -> tuple[Any, ...]:
-    return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
+def sizes(given: Any, keyword: str) -> tuple[Any, ...]:
+    """Return the sizes of dimensions; ``None`` stands for one without a limit, which only ``maxshape`` has.
+
+    Raises
+    ------
+    OverflowError
+        If a size is negative, or does not fit into 64 bits.
+    TypeError
+        If it is no integer.
+    """
+    found: list[int | None] = []
+    for size in (given,) if isinstance(given, (int, float, np.number)) else tuple(given):
+        if keyword == "maxshape" and (size is None or (isinstance(size, (int, np.integer)) and size == UNLIMITED)):
+            found.append(None)
+            continue
+        if not isinstance(size, (int, float, np.number, np.bool_)) or size != int(size):
+            raise TypeError(f"{keyword} is {given!r}, and {size!r} is no integer")
+        if not 0 <= size <= UNLIMITED:
+            raise OverflowError(f"{keyword} is {given!r}, and {size!r} is no size from 0 to 2^64 - 1")
+        found.append(int(size))
+    return tuple(found)
 
 
 def _shape_of(shape: Any, own: tuple[int, ...]) -> tuple[int, ...]:
     if shape is None:
         return own
-    wanted = _tuple(shape)
+    wanted = sizes(shape, "shape")
     if math.prod(wanted) != math.prod(own):
         raise ValueError("Shape tuple is incompatible with data")
     return wanted

@@ -14,6 +14,20 @@ from sciformats import _index
 from sciformats.h5 import _convert, _dims, _encode, _regions, _selection, _types
 
 
+def _taken(value: Any) -> Any:
+    """Return what is written, without anything that has yet to be read or computed.
+
+    This may be the work of other threads, which may wait for the file, so that it is done before the file is locked.
+    """
+    if isinstance(value, (list, tuple)):
+        return [_taken(each) for each in value] if any(map(_is_lazy, value)) else value
+    return np.asarray(value) if _is_lazy(value) else value
+
+
+def _is_lazy(value: Any) -> bool:
+    return hasattr(value, "__array__") and not isinstance(value, (np.ndarray, np.generic))
+
+
 class DatasetWriting:
     """The methods of a dataset that change the file."""
 
@@ -84,13 +98,27 @@ class DatasetWriting:
             self._write_masked(np.asarray(parts[0]), value, names)
             return
         chosen = _selection.choose(parts, shape)
-        if names:
-            whole = np.array(self._gathered(chosen))
-            self._set_fields(whole, names, value)
-            self._scatter(chosen, whole)
+        self._put(chosen, names, value)
+
+    def _put(self, chosen: _selection.Chosen, names: tuple[str, ...], value: Any) -> None:
+        """Set the selected elements, or only some of their fields."""
+        if not self._keeps(names, value):
+            self._scatter(chosen, self._shaped(value, chosen.shape, lambda: self._gathered(chosen)))
             return
-        array = self._shaped(value, chosen.shape, lambda: self._gathered(chosen))
-        self._scatter(chosen, array)
+        value = _taken(value)
+        with self._file_of._lock:
+            # The other fields are written too, so that nobody may change them meanwhile.
+            if names:
+                whole = np.array(self._gathered(chosen))
+                self._set_fields(whole, names, value)
+            else:
+                whole = self._shaped(value, chosen.shape, lambda: self._gathered(chosen))
+            self._scatter(chosen, whole)
+
+    def _keeps(self, names: tuple[str, ...], value: Any) -> bool:
+        """Return whether fields of the elements that are set stay as they are."""
+        own = getattr(value, "dtype", None)
+        return bool(names) or (isinstance(own, np.dtype) and _convert.lacks(own, self.dtype))
 
     def _gathered(self, chosen: _selection.Chosen) -> NDArray[Any]:
         found: NDArray[Any] = self._read(chosen)  # type: ignore[attr-defined]
@@ -221,14 +249,18 @@ class DatasetWriting:
         if not count:
             return
         ranges, box = _index.box_of(mask)
+        keeps = self._keeps(names, value)
         # What is given is taken before the lock, because it may be the work of other threads.
-        given = None if names else self._shaped(value, (count,), lambda: self._ranges(ranges)[mask[box]])
+        given = None if keeps else self._shaped(value, (count,), lambda: self._ranges(ranges)[mask[box]])
+        value = _taken(value) if keeps else value
         with self._file_of._lock:
             # The other elements of the box are written too, so that nobody may change them meanwhile.
             whole = np.array(self._ranges(ranges))
-            if given is None:
+            if names:
                 given = whole[mask[box]]
                 self._set_fields(given, names, value)
+            elif given is None:
+                given = self._shaped(value, (count,), lambda: whole[mask[box]])
             whole[mask[box]] = given
             self._write_ranges(ranges, whole)
 

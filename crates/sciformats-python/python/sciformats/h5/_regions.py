@@ -122,7 +122,7 @@ def write(dataset: Any, ref: _types.RegionReference, value: Any) -> None:
     grid = None if points else _grid(blocks)
     if grid is not None:
         chosen = _selection.Chosen(grid, tuple(sum(count for _, count, _ in ranges) for ranges in grid))
-        dataset._scatter(chosen, dataset._shaped(value, chosen.shape, lambda: dataset._gathered(chosen)))
+        dataset._put(chosen, (), value)
         return
     if points and np.ndim(value):
         order = np.lexsort([axis for axis in np.transpose([first for first, _ in blocks])][::-1])

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from sciformats.errors import NotSupported
-from sciformats.h5 import _convert, _create, _encode, _names, _writing, h5s, h5t
+from sciformats.h5 import _convert, _create, _encode, _names, _types, _writing, h5s, h5t, h5z
 from sciformats.h5._dataset_id import DatasetID, StoreInfo
 
 __all__ = ["DatasetID", "StoreInfo", "create", "open"]
@@ -28,6 +28,8 @@ def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, dcpl: Any
     layout, chunks, filters, fill, fill_time = (None, None, [], None, None) if dcpl is None else dcpl.settings()
     group = loc._object
     mappings = [] if dcpl is None else dcpl.mappings
+    if any(number == h5z.FILTER_FLETCHER32 for number, _, _ in filters):
+        _create.check_suitable(_types.check_vlen_dtype(tid.dtype) is not None)
     if fill is not None:
         fill = _encode.element(_convert.converted(fill, tid.dtype)[()], tid.described, group)
     settings = {
