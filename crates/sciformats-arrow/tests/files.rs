@@ -398,6 +398,26 @@ fn dates_times_and_spans_come_back_from_every_form() {
     }
 }
 
+/// h5py and NumPy only read bytes without a meaning if their tag is empty.
+#[cfg(all(feature = "parquet", feature = "ipc"))]
+#[test]
+fn bytes_of_one_length_have_no_tag() {
+    use sciformats_arrow::arrow_array::FixedSizeBinaryArray;
+    use sciformats_arrow::sciformats_conventions::sciformats::hdf5_pure::File as Stored;
+    let folder = Folder::new("tags");
+    let bytes = Arc::new(FixedSizeBinaryArray::try_from_iter([b"ab\0", b"xyz"].into_iter()).unwrap());
+    let table = open_file(&stored(&folder, vec![("id", bytes)]), None, &opener()).unwrap();
+    for (form, place, expected) in [
+        (Form::Records, "table", Datatype::compound([("id", Datatype::opaque(3, ""))])),
+        (Form::Columns, "table/id", Datatype::opaque(3, "")),
+    ] {
+        let path = folder.path().join(format!("{}.h5", form.word()));
+        write_hdf5(table.as_ref(), &path, &WriteOptions::default().with_form(form)).unwrap();
+        let found = Stored::open(&path).unwrap().dataset(place).unwrap().datatype().clone();
+        assert_eq!(found, expected, "{form:?}");
+    }
+}
+
 #[cfg(all(feature = "parquet", feature = "ipc"))]
 #[test]
 fn frames_keep_missing_names_and_the_types_of_no_rows() {

@@ -1,7 +1,7 @@
 //! URLs in place of file names.
 
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,19 +57,6 @@ const MANY: usize = 16;
 /// few megabytes are shorter.
 const WINDOW_OF_MANY: u64 = 256 << 10;
 
-/// The variable with the size of the cache.
-const CACHE_MIB: &str = "SCIFORMATS_CACHE_MIB";
-
-/// Fails if the size of the cache is no number of MiB.
-fn cache_size(set: Option<&OsStr>) -> Result<()> {
-    match set.filter(|set| !set.is_empty()) {
-        Some(set) if set.to_str().is_none_or(|mib| mib.parse::<u64>().is_err()) => {
-            Err(Error::usage(CACHE_MIB, format!("is `{}`, which is not a number of MiB", set.display())))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// The remote files of this run.
 #[derive(Debug, Default)]
 pub(crate) struct Far {
@@ -109,12 +96,8 @@ impl Far {
     }
 
     /// How files at URLs are read. Many files share one line, so each begins with less of what may be needed.
-    fn remote(&self) -> Result<RemoteOptions> {
-        cache_size(std::env::var_os(CACHE_MIB).as_deref())?;
-        Ok(self.planned(RemoteOptions::from_environment()))
-    }
-
-    fn planned(&self, mut options: RemoteOptions) -> RemoteOptions {
+    fn remote(&self) -> RemoteOptions {
+        let mut options = RemoteOptions::from_environment();
         if self.urls.len() >= MANY {
             options.front = options.front.min(WINDOW_OF_MANY);
             options.plan.window = options.plan.window.min(WINDOW_OF_MANY);
@@ -137,7 +120,7 @@ impl Far {
     /// Fails if a file cannot be written at a URL, or if there is one already and it is not to be replaced.
     pub(crate) fn vacant(&self, path: &Path, replace: bool) -> Outcome<()> {
         let url = self.urls.get(path).map(String::as_str).unwrap_or_default();
-        match self.remote().and_then(|far| sciformats_remote::exists(url, &far)) {
+        match sciformats_remote::exists(url, &self.remote()) {
             Ok(true) if !replace => {
                 let text = format!("{}: the file exists already (--force overwrites it)", path.display());
                 Err(Failure::Usage(text))
@@ -155,7 +138,7 @@ impl Far {
         let url = self.urls.get(path).map(String::as_str).unwrap_or_default();
         let write = || {
             let file = FileStorage::open(file)?;
-            sciformats_remote::upload(&file, url, &self.remote()?, existing)
+            sciformats_remote::upload(&file, url, &self.remote(), existing)
         };
         write().map_err(|error| Failure::unwritten(path, &error))
     }
@@ -173,7 +156,7 @@ impl Far {
             self.near.lock().unwrap_or_else(PoisonError::into_inner).extend(file.opened().cloned());
             return Ok(file);
         };
-        let far = self.remote()?;
+        let far = self.remote();
         let remote = match &self.index {
             Some(index) => Remote::with_index(url, index.clone(), &far)?,
             None => sciformats_remote::open(url, &far)?,
@@ -184,7 +167,7 @@ impl Far {
     /// Opens a file that is named by other means than the command line: by its path, or by its URL.
     pub(crate) fn open_url(&self, path: &Path, options: &OpenOptions) -> Result<File> {
         match path.to_str().filter(|text| sciformats_remote::is_url(text)) {
-            Some(url) => self.gathered(sciformats_remote::open(url, &self.remote()?)?, options),
+            Some(url) => self.gathered(sciformats_remote::open(url, &self.remote())?, options),
             None => self.open(path, options),
         }
     }
@@ -192,7 +175,7 @@ impl Far {
     /// Returns the storage of a file, if its path is a URL, with nothing read of it.
     pub(crate) fn storage(&self, path: &Path) -> Result<Option<Arc<dyn ReadAt>>> {
         let Some(url) = self.urls.get(path) else { return Ok(None) };
-        let remote = sciformats_remote::open(url, &self.remote()?)?;
+        let remote = sciformats_remote::open(url, &self.remote())?;
         if self.stats {
             self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(remote.clone());
         }
@@ -203,7 +186,7 @@ impl Far {
     pub(crate) fn recorded(&self, path: &Path, options: &OpenOptions) -> Option<Result<(Remote, File)>> {
         let url = self.urls.get(path)?;
         let open = || {
-            let remote = sciformats_remote::open(url, &self.remote()?)?;
+            let remote = sciformats_remote::open(url, &self.remote())?;
             remote.record();
             Ok((remote.clone(), self.gathered(remote, options)?))
         };
@@ -263,24 +246,12 @@ mod tests {
     fn many_files_begin_with_less_of_each() {
         let of = |count: usize| {
             let url = |number| (PathBuf::from(format!("{number}")), format!("https://host/{number}"));
-            let options = Far { urls: (0..count).map(url).collect(), ..Far::default() }
-                .planned(RemoteOptions::default());
+            let options = Far { urls: (0..count).map(url).collect(), ..Far::default() }.remote();
             (options.front, options.plan.window)
         };
         let usual = RemoteOptions::default();
         assert_eq!(of(MANY - 1), (usual.front, usual.plan.window));
         assert_eq!(of(MANY), (WINDOW_OF_MANY, WINDOW_OF_MANY));
-    }
-
-    #[test]
-    fn the_size_of_the_cache_is_a_number() {
-        for size in [None, Some(""), Some("0"), Some("4096")] {
-            assert!(cache_size(size.map(OsStr::new)).is_ok(), "{size:?}");
-        }
-        for size in ["4G", "-1", "1.5", " 7"] {
-            let error = cache_size(Some(OsStr::new(size))).unwrap_err().to_string();
-            assert!(error.contains(CACHE_MIB) && error.contains(size), "{error}");
-        }
     }
 
     #[test]

@@ -301,3 +301,20 @@ def test_other_threads_see_new_datasets_with_their_elements(tmp_path: pathlib.Pa
             group["new"] = np.arange(1, 5)
         threads[0].join()
         np.testing.assert_array_equal(seen[0], np.arange(1, 5))
+
+
+def test_an_object_may_have_the_place_of_one_that_is_gone(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "place.h5"
+    with h5py.File(path, "w", libver="latest") as file:
+        file.create_group("source/empty")
+    with h5.File(path, "r+", libver="latest") as file:
+        gone = file.create_group("gone")
+        del file["gone"]
+        # The copy is as large, and gets the same place.
+        file.copy("source/empty", "copy")
+        file["copy"].attrs["number"] = 1
+        with pytest.raises((ValueError, KeyError)):
+            gone.attrs["number"] = 2
+    with h5py.File(path) as file:
+        assert dict(file["copy"].attrs) == {"number": 1}
+        assert list(file) == ["copy", "source"]

@@ -207,7 +207,8 @@ impl Cell {
                 let datatype = match taste {
                     // PyTables has no bytes without a meaning.
                     Taste::PyTables => Datatype::array(&[size], &Datatype::unsigned(1)),
-                    Taste::Plain => Datatype::opaque(size, "bytes"),
+                    // The tag is empty, because h5py and NumPy cannot read values with another one.
+                    Taste::Plain => Datatype::opaque(size, ""),
                 };
                 (datatype, Kind::Bytes(bytes))
             }

@@ -503,8 +503,13 @@ impl State {
 
     /// Returns an object by its address, or by its path if it was not used before.
     fn id(&mut self, (address, path): (u64, Text)) -> Result<ObjectId> {
-        if let Some(id) = self.known.get(&address) {
-            return Ok(*id);
+        if let Some(&id) = self.known.get(&address) {
+            let now = self.editor.reference(id).ok().and_then(|reference| reference.address());
+            if now == Some(Address(address)) {
+                return Ok(id);
+            }
+            // Another object may have the place of one that is gone.
+            self.known.remove(&address);
         }
         let id = self.editor.id(&path)?;
         if self.address(id)? != address {
