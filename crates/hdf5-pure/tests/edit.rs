@@ -514,7 +514,7 @@ fn an_attribute_with_another_value_keeps_its_place() {
         }
         let order = |bytes: &[u8]| {
             let mut found = File::from_bytes(bytes.to_vec()).unwrap().root().unwrap().attributes().unwrap();
-            found.sort_by_key(|attribute| attribute.creation_order());
+            found.sort_by_key(hdf5_pure::Attribute::creation_order);
             let of = |found: &hdf5_pure::Attribute| {
                 (found.name().map(|name| name.as_bytes().to_vec()), found.creation_order())
             };

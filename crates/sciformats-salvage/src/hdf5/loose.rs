@@ -56,7 +56,7 @@ impl Work {
         known.extend(structures.map(|&(at, len)| range(at, len)));
         let known = joined(known);
         let mut indexes: Vec<Index> = parts(&nodes).iter().map(|part| index(&nodes, part)).collect();
-        indexes.extend(headed.into_iter().map(|(at, found)| of_header(at, found)));
+        indexes.extend(headed.into_iter().map(|(at, found)| of_header(at, &found)));
         let mut count = 0;
         indexes.retain(|index| {
             count = bound::sum(count, index.chunks.len());
@@ -242,7 +242,7 @@ fn parts(nodes: &BTreeMap<u64, LooseNode>) -> Vec<Vec<u64>> {
 }
 
 /// Returns the chunks of an index with a header. Two chunks at one place are both left out.
-fn of_header(at: u64, found: LooseIndex) -> Index {
+fn of_header(at: u64, found: &LooseIndex) -> Index {
     Index {
         at,
         rank: found.rank,
