@@ -357,8 +357,7 @@ fn chunks_of_newer_indexes_that_a_dataset_has_come_out_once() {
         let bytes = headless(new_file(maximum, Filters::new()), "kept");
         for mark in [&b"BTLF"[..], b"FADB", b"EAIB"] {
             let mut damaged = bytes.clone();
-            let all = damaged.windows(4).enumerate().filter(|(_, four)| *four == mark);
-            let Some((at, _)) = all.last() else { continue };
+            let Some(at) = damaged.windows(4).rposition(|four| four == mark) else { continue };
             damaged[at + 30..at + 34].fill(0x77);
             let found = examined(damaged);
             let lost = pieces(&found).iter().any(|piece| piece.chunks.is_some_and(|(_, all)| all > 3));
