@@ -162,13 +162,18 @@ fn number(bits: &mut Bits<'_>, out: &mut [u8], atomic: Atomic) -> Result<(), Fau
     Ok(())
 }
 
-/// Encodes elements as the client data values require.
-pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
+/// Encodes elements as the client data values require. `None` if the input has more or fewer elements than these say, as after a filter
+/// that changed its length, because nothing else could be restored.
+pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
     if values.get(1) == Some(&1) {
-        return Ok(input.to_vec());
+        return Ok(Some(input.to_vec()));
     }
     let mut rest = values.get(3..).unwrap_or_default();
     let node = parse(&mut rest, 0)?;
+    let elements = values.get(2).map_or(0, |&elements| bound::addressable(elements.into()));
+    if elements.checked_mul(node.size()) != Some(input.len()) {
+        return Ok(None);
+    }
     let mut bits = BitWriter::with_capacity(input.len());
     match node {
         Node::Atomic(atomic @ Atomic { size: 1, .. }) => put_numbers::<1>(&mut bits, input, atomic),
@@ -177,7 +182,7 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
         Node::Atomic(atomic @ Atomic { size: 8, .. }) => put_numbers::<8>(&mut bits, input, atomic),
         node => input.chunks_exact(node.size()).for_each(|element| pack(&node, &mut bits, element)),
     }
-    Ok(bits.finish_open())
+    Ok(Some(bits.finish_open()))
 }
 
 fn pack(node: &Node, bits: &mut BitWriter, element: &[u8]) {
@@ -238,7 +243,7 @@ mod tests {
                 (1, 8 * size - 3, 2),
             ] {
                 let values = [8, 0, 240 / size, 1, size, big, precision, offset];
-                let packed = encode(&values, &input).unwrap();
+                let packed = encode(&values, &input).unwrap().unwrap();
                 let (mut bits, mut wanted) = (Bits::new(&packed), vec![0; 240]);
                 let atomic = Atomic { size: size as usize, big: big == 1, precision, offset };
                 wanted.chunks_mut(size as usize).for_each(|one| number(&mut bits, one, atomic).unwrap());
@@ -247,7 +252,9 @@ mod tests {
                     assert_eq!(wanted, input);
                 }
                 // What was encoded of it is the same again.
-                assert_eq!(encode(&values, &wanted).unwrap(), packed, "{values:?}");
+                assert_eq!(encode(&values, &wanted).unwrap(), Some(packed), "{values:?}");
+                // A checksum behind the elements would be lost.
+                assert_eq!(encode(&values, &[&input[..], &[1, 2, 3, 4]].concat()).unwrap(), None);
             }
         }
     }
