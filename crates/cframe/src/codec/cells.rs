@@ -4,6 +4,8 @@
 //! cells are in C order, and so are the elements of each cell. Filter 32 (`ndcell`) has the length of the sides as its
 //! parameter. Filter 33 (`ndmean`) clips it to each dimension of the block, and keeps only the mean of each cell of floats.
 
+use sciformats_core::bound;
+
 /// Calls `visit(position in the block, position in the cells, length)` for each row of each cell, in units of elements.
 fn rows(shape: &[usize], side: &[usize], visit: impl FnMut(usize, usize, usize)) {
     rows_and_cells(shape, side, visit, |_| {});
@@ -74,6 +76,25 @@ pub(crate) fn decode(
         }
     });
     Some(())
+}
+
+/// The C library has room for so many dimensions.
+const DIMENSIONS: usize = 8;
+
+/// Returns whether the C library restores blocks of this shape that were converted with this parameter. It refuses blocks with fewer
+/// elements than a whole cell. Where means are kept, it looks for all cells at multiples of the first side.
+pub(crate) fn is_portable(meta: u8, shape: &[usize], mean: bool) -> bool {
+    let Ok(meta) = i8::try_from(meta) else { return false };
+    let side = usize::from(meta.unsigned_abs());
+    if shape.len() > DIMENSIONS {
+        return false;
+    }
+    if mean {
+        return shape.first().is_some_and(|&first| first >= side)
+            || shape.iter().all(|&length| length <= side);
+    }
+    let cell = shape.iter().try_fold(1usize, |cell, _| cell.checked_mul(side));
+    cell.is_some_and(|cell| cell <= shape.iter().fold(1, |block, &length| bound::product(block, length)))
 }
 
 /// Converts a block to cells. `None` if the size of the block does not agree with its shape.
@@ -147,6 +168,29 @@ fn check(input: &[u8], size: usize, shape: &[usize], side: &[usize]) -> Option<(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_that_the_c_library_restores() {
+        for (side, shape, cells, means) in [
+            (4, &[16][..], true, true),
+            (6, &[5], false, true),
+            (6, &[6], true, true),
+            (3, &[3, 3], true, true),
+            // A clipped dimension is fine where another one makes up for it.
+            (3, &[2, 5], true, false),
+            (3, &[5, 2], true, true),
+            (3, &[2, 4], false, false),
+            (3, &[2, 2], false, true),
+            (3, &[1, 3, 2], false, true),
+            (127, &[127], true, true),
+            (128, &[300], false, false),
+            (2, &[2; 8], true, true),
+            (2, &[2; 9], false, false),
+        ] {
+            assert_eq!(is_portable(side, shape, false), cells, "cells of {side} in {shape:?}");
+            assert_eq!(is_portable(side, shape, true), means, "means of {side} in {shape:?}");
+        }
+    }
 
     #[test]
     fn clipped_cells() {

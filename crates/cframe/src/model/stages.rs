@@ -27,7 +27,7 @@ enum Stage {
     Delta { size: usize },
     Truncate { size: usize, meta: u8, float: bool },
     ByteDelta { planes: usize, restart: Restart },
-    Cells { size: usize, shape: Vec<usize>, side: Vec<usize>, mean: bool },
+    Cells { size: usize, shape: Vec<usize>, side: Vec<usize>, mean: bool, portable: bool },
     User { filter: Arc<dyn UserFilter>, size: usize, meta: u8 },
 }
 
@@ -153,8 +153,9 @@ impl Stage {
             )));
         }
         let mean = filter.id == 33;
+        let portable = cells::is_portable(filter.meta, &shape, mean);
         let side = shape.iter().map(|&n| if mean { side.min(n.max(1)) } else { side }).collect();
-        Ok(Self::Cells { size, shape, side, mean })
+        Ok(Self::Cells { size, shape, side, mean, portable })
     }
 
     /// Returns whether decoding needs a second buffer.
@@ -230,7 +231,8 @@ impl Stage {
                 bytedelta::encode(input, *planes, *restart, out);
                 true
             }
-            Self::Cells { size, shape, side, mean: true } => {
+            Self::Cells { portable: false, .. } => false,
+            Self::Cells { size, shape, side, mean: true, .. } => {
                 cells::encode_means(input, *size, shape, side, out).is_some()
             }
             Self::Cells { size, shape, side, .. } => cells::encode(input, *size, shape, side, out).is_some(),
@@ -244,6 +246,9 @@ impl Stage {
             Self::Truncate { .. } => "truncation with these bits and this type size",
             Self::Cells { size, mean: true, .. } if !matches!(size, 4 | 8) => {
                 "writing elements other than floats of 4 or 8 bytes with filter 33 (ndmean)"
+            }
+            Self::Cells { portable: false, .. } => {
+                "writing blocks of this shape with filter 32 or 33 (ndcell, ndmean) and sides of this length, which the C library cannot read,"
             }
             Self::Cells { .. } => {
                 "a block whose size does not agree with its shape, with filter 32 or 33 (ndcell, ndmean),"

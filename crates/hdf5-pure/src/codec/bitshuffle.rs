@@ -163,12 +163,16 @@ fn transpose8(mut x: u64) -> u64 {
     x
 }
 
-/// Encodes as the client data values require.
-pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
+/// Encodes as the client data values require. `None` if the input does not consist of whole elements, as after a filter that appended a
+/// checksum: the original plug-in refuses it in both directions.
+pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
     let value = |at: usize| values.get(at).map_or(0, |&value| bound::addressable(value.into()));
     let size = value(2);
     if size == 0 {
         return Err(Fault::new("element size", FaultKind::Undefined { found: 0 }));
+    }
+    if !input.len().is_multiple_of(size) {
+        return Ok(None);
     }
     let default = (8192 / size / 8 * 8).max(128);
     let elements = if value(3) == 0 { default } else { value(3) / 8 * 8 };
@@ -197,7 +201,7 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
         out.extend(encoded);
     }
     out.extend_from_slice(tail);
-    Ok(out)
+    Ok(Some(out))
 }
 
 fn compress(values: &[u32], data: &[u8]) -> Result<Vec<u8>, Fault> {
@@ -235,6 +239,14 @@ mod tests {
         let decoded = decode(&[0, 4, 2, 0, 0], &stored, 100).unwrap();
         assert_eq!(decoded[..32], elements);
         assert_eq!(decoded[32..], [1, 2, 3]);
+    }
+
+    #[test]
+    fn only_whole_elements_are_encoded() {
+        for values in [&[0, 4, 8, 0][..], &[0, 4, 8, 0, 2]] {
+            assert!(encode(values, &[7; 800]).unwrap().is_some());
+            assert_eq!(encode(values, &[7; 804]).unwrap(), None);
+        }
     }
 
     #[test]

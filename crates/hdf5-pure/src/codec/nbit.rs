@@ -162,13 +162,19 @@ fn number(bits: &mut Bits<'_>, out: &mut [u8], atomic: Atomic) -> Result<(), Fau
     Ok(())
 }
 
-/// Encodes elements as the client data values require.
-pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
+/// Encodes elements as the client data values require. `None` if the input has more or fewer elements than these say, as after a filter
+/// that changed its length, because nothing else could be restored, and if the C library cannot read elements of this type, not even its
+/// own.
+pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
     if values.get(1) == Some(&1) {
-        return Ok(input.to_vec());
+        return Ok(Some(input.to_vec()));
     }
     let mut rest = values.get(3..).unwrap_or_default();
     let node = parse(&mut rest, 0)?;
+    let elements = values.get(2).map_or(0, |&elements| bound::addressable(elements.into()));
+    if elements.checked_mul(node.size()) != Some(input.len()) || loses_place(&node, false) {
+        return Ok(None);
+    }
     let mut bits = BitWriter::with_capacity(input.len());
     match node {
         Node::Atomic(atomic @ Atomic { size: 1, .. }) => put_numbers::<1>(&mut bits, input, atomic),
@@ -177,7 +183,22 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
         Node::Atomic(atomic @ Atomic { size: 8, .. }) => put_numbers::<8>(&mut bits, input, atomic),
         node => input.chunks_exact(node.size()).for_each(|element| pack(&node, &mut bits, element)),
     }
-    Ok(bits.finish_open())
+    Ok(Some(bits.finish_open()))
+}
+
+/// Returns whether the C library loses its place in the description of the type. After an array of arrays or compounds it goes back to
+/// where the description of the array's elements begins, so that it takes this for what follows.
+fn loses_place(node: &Node, is_followed: bool) -> bool {
+    match node {
+        Node::Atomic(_) | Node::Bytes { .. } => false,
+        Node::Array { base, .. } => {
+            let is_deep = matches!(**base, Node::Array { .. } | Node::Compound { .. });
+            is_deep && is_followed || loses_place(base, false)
+        }
+        Node::Compound { members, .. } => members.iter().enumerate().any(|(number, (_, member))| {
+            loses_place(member, is_followed || bound::sum(number, 1) < members.len())
+        }),
+    }
 }
 
 fn pack(node: &Node, bits: &mut BitWriter, element: &[u8]) {
@@ -238,7 +259,7 @@ mod tests {
                 (1, 8 * size - 3, 2),
             ] {
                 let values = [8, 0, 240 / size, 1, size, big, precision, offset];
-                let packed = encode(&values, &input).unwrap();
+                let packed = encode(&values, &input).unwrap().unwrap();
                 let (mut bits, mut wanted) = (Bits::new(&packed), vec![0; 240]);
                 let atomic = Atomic { size: size as usize, big: big == 1, precision, offset };
                 wanted.chunks_mut(size as usize).for_each(|one| number(&mut bits, one, atomic).unwrap());
@@ -247,9 +268,29 @@ mod tests {
                     assert_eq!(wanted, input);
                 }
                 // What was encoded of it is the same again.
-                assert_eq!(encode(&values, &wanted).unwrap(), packed, "{values:?}");
+                assert_eq!(encode(&values, &wanted).unwrap(), Some(packed), "{values:?}");
+                // A checksum behind the elements would be lost.
+                assert_eq!(encode(&values, &[&input[..], &[1, 2, 3, 4]].concat()).unwrap(), None);
             }
         }
+    }
+
+    #[test]
+    fn types_that_the_c_library_misreads_are_not_encoded() {
+        // A number of 5 bits, and arrays and compounds of 2 and 3 bytes.
+        let number = &[1, 1, 0, 5, 0][..];
+        let two = &[&[2, 2][..], number].concat();
+        let deep = &[&[2, 2, 2, 2][..], number].concat();
+        let members = |first: &[u32], second: &[u32], at: u32| [&[3, 3, 2, 0], first, &[at], second].concat();
+        let encoded = |kind: &[u32]| encode(&[&[0, 0, 4][..], kind].concat(), &[7; 12]).unwrap().is_some();
+        assert!(encoded(&members(two, number, 2)));
+        assert!(encoded(&members(number, deep, 1)));
+        assert!(!encoded(&members(deep, number, 2)));
+        let inner = &[&[3, 2, 1, 0], &deep[..]].concat();
+        assert!(encoded(&members(number, inner, 1)));
+        assert!(!encoded(&members(inner, number, 2)));
+        assert!(encoded(&[&[2, 3], &members(number, deep, 1)[..]].concat()));
+        assert!(!encoded(&[&[2, 3], &members(deep, number, 2)[..]].concat()));
     }
 
     #[test]

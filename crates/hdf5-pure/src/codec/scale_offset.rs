@@ -136,13 +136,17 @@ fn low<const N: usize>(value: u64) -> [u8; N] {
     bytes
 }
 
-/// Encodes a chunk. Returns `None` if its values need all of their bits, or a value is NaN.
+/// Encodes a chunk. Returns `None` if its values need all of their bits, or a value is NaN, or if it has more or fewer elements than the
+/// client data values say, as after a filter that changed its length, because nothing else could be restored.
 pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
     let parameters = parameters(values)?;
     let size = parameters.size;
     let full = u32::try_from(size * 8).unwrap_or(64);
     if parameters.float_scale.is_none() && values.get(1) == Some(&full) {
         return Ok(Some(input.to_vec()));
+    }
+    if parameters.elements.checked_mul(size) != Some(input.len()) {
+        return Ok(None);
     }
     let elements: Vec<u64> = input
         .chunks_exact(size)
@@ -255,7 +259,7 @@ fn floats(elements: &[u64], parameters: &Parameters, scale: i32) -> Option<Coded
 mod tests {
     use proptest::prelude::*;
 
-    use super::decode;
+    use super::{decode, encode};
 
     /// Client data values for four unsigned integers of two bytes with the fill value 99.
     fn client_values() -> [u32; 20] {
@@ -274,6 +278,15 @@ mod tests {
             for input in [&bytes, &framed] {
                 let _ = decode(&values, input, 200);
             }
+        }
+    }
+
+    #[test]
+    fn all_elements_and_nothing_else_are_encoded() {
+        let (values, input) = (client_values(), [5, 0, 6, 0, 7, 0, 99, 0, 1, 2, 3, 4]);
+        assert!(encode(&values, &input[..8]).unwrap().is_some());
+        for len in [0, 6, 7, 9, 10, 12] {
+            assert_eq!(encode(&values, &input[..len]).unwrap(), None, "{len}");
         }
     }
 

@@ -293,9 +293,13 @@ fn low_bits<const AT_ONCE: usize>(bits: &mut Bits<'_>, k: u32, values: &mut [u32
     Ok(())
 }
 
-/// Encodes a chunk. Returns `None` if that gains nothing.
+/// Encodes a chunk. Returns `None` if that gains nothing, or if the chunk ends within an element of several planes, as after a filter
+/// that appended a checksum: the C library cannot read such chunks, not even its own.
 pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
     let Parameters { coder, line, sample, planes, big } = Parameters::new(values)?;
+    if !input.len().is_multiple_of(planes) {
+        return Ok(None);
+    }
     let mut writer = BitWriter::with_capacity(input.len());
     let mut lines = Lines::default();
     if planes > 1 {
@@ -508,6 +512,16 @@ mod tests {
         // Bit 12 of the fourth sample.
         input[7] = 0x10;
         assert_eq!(encode(&[0, 8, 12, 8], &input).unwrap(), None);
+    }
+
+    #[test]
+    fn elements_of_several_planes_are_whole() {
+        for (bits, part) in [(32, 3), (64, 4)] {
+            assert!(encode(&[PREDICT, 8, bits, 64], &[7; 512]).unwrap().is_some());
+            assert_eq!(encode(&[PREDICT, 8, bits, 64], &vec![7; 512 + part]).unwrap(), None);
+        }
+        // An element of one plane is filled up.
+        assert!(encode(&[PREDICT, 8, 16, 64], &[7; 513]).unwrap().is_some());
     }
 
     proptest! {

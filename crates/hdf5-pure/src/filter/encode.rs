@@ -53,10 +53,12 @@ pub(crate) fn encode<'a>(
     bytes: Cow<'a, [u8]>,
 ) -> Result<(Cow<'a, [u8]>, u32)> {
     let mut bytes = bytes;
-    let mut mask = 0u32;
+    let (mut mask, mut any) = (0u32, false);
     for (i, filter) in (0u32..).zip(&pipeline.filters) {
-        match apply(filter, registry, &bytes)? {
-            Some(encoded) => bytes = Cow::Owned(encoded),
+        let left_out =
+            any && filter.optional && registry.added(filter.id).is_none() && changes_nothing(filter);
+        match if left_out { None } else { apply(filter, registry, &bytes)? } {
+            Some(encoded) => (bytes, any) = (Cow::Owned(encoded), true),
             None if filter.optional => mask |= present(1u32.checked_shl(i), "bit of a filter")?,
             None => {
                 return Err(Error::usage(
@@ -70,6 +72,19 @@ pub(crate) fn encode<'a>(
         }
     }
     Ok((bytes, mask))
+}
+
+/// Returns whether n-bit or scale-offset has nothing to pack.
+///
+/// The C library returns the room of its buffer as the number of bytes then, so that it reads wrong elements if a filter before changed
+/// them, as with shuffle, n-bit and deflate. It reads chunks for which the filter was skipped, and may damage none of them later, because
+/// to apply the filter is the same as to skip it.
+fn changes_nothing(filter: &FilterDescription) -> bool {
+    match (filter.id, &filter.values[..]) {
+        (5, [_, unchanged, ..]) => *unchanged == 1,
+        (6, [2, bits, _, _, size, ..]) => size.checked_mul(8) == Some(*bits),
+        _ => false,
+    }
 }
 
 fn name(filter: &FilterDescription) -> String {
@@ -101,7 +116,7 @@ fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Resul
         }
         3 => Some(codec::fletcher32::encode(bytes)),
         4 => codec::szip::encode(values, bytes).map_err(wrong)?,
-        5 => Some(codec::nbit::encode(values, bytes).map_err(wrong)?),
+        5 => codec::nbit::encode(values, bytes).map_err(wrong)?,
         6 => codec::scale_offset::encode(values, bytes).map_err(wrong)?,
         #[cfg(feature = "bzip2")]
         307 => Some(codec::bzip2::encode(first.unwrap_or(9), bytes).map_err(wrong)?),
@@ -115,7 +130,7 @@ fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Resul
         32001 => smaller(codec::blosc::encode_chunk(values, bytes, registry.blosc())?),
         #[cfg(feature = "blosc2")]
         32026 => smaller(codec::blosc::encode_frame(values, bytes, registry.blosc())?),
-        32008 => smaller(codec::bitshuffle::encode(values, bytes).map_err(wrong)?),
+        32008 => codec::bitshuffle::encode(values, bytes).map_err(wrong)?.and_then(smaller),
         #[cfg(feature = "zstd")]
         32015 => Some(codec::zstd::encode(first.map_or(3, u32::cast_signed), bytes).map_err(wrong)?),
         _ => return Err(unsupported(filter)),
@@ -175,5 +190,49 @@ mod tests {
         let (pipeline, registry) = (alone(2, true, &[2]), Registry::default());
         let encoded = encode(&pipeline, &registry, vec![1, 0, 2, 0].into()).unwrap();
         assert_eq!(encoded, (vec![1, 2, 0, 0].into(), 0));
+    }
+
+    #[test]
+    fn what_follows_a_checksum_restores_it() {
+        let mut offset = [0; 20];
+        (offset[0], offset[2], offset[4]) = (2, 64, 8);
+        for (id, values) in [
+            (4, &[32, 8, 64, 64][..]),
+            (5, &[8, 0, 64, 1, 8, 0, 20, 0]),
+            (6, &offset),
+            (32008, &[0, 4, 8, 0]),
+        ] {
+            let mut pipeline = alone(3, false, &[]);
+            pipeline.filters.extend(alone(id, true, values).filters);
+            let elements: Vec<u8> = (1..=64u64).flat_map(u64::to_le_bytes).collect();
+            let registry = Registry::default();
+            let (stored, mask) = encode(&pipeline, &registry, elements.clone().into()).unwrap();
+            // There are four bytes that do not belong to the elements.
+            assert_eq!((stored.len(), mask), (516, 2), "{id}");
+            assert_eq!(registry.undo(&pipeline, mask, &stored, 512).unwrap(), elements, "{id}");
+        }
+    }
+
+    #[test]
+    fn what_changes_nothing_is_applied_only_first() {
+        let mut offset = [0; 20];
+        (offset[0], offset[1], offset[2], offset[4]) = (2, 16, 64, 2);
+        let (shuffle, registry) = (alone(2, true, &[2]), Registry::default());
+        for (id, values) in [(5, &[8, 1, 64, 1, 2, 0, 16, 0][..]), (6, &offset)] {
+            let elements: Vec<u8> = (0..64u16).flat_map(u16::to_le_bytes).collect();
+            let masked = |pipeline: &Pipeline| {
+                let (stored, mask) = encode(pipeline, &registry, elements.clone().into()).unwrap();
+                assert_eq!(registry.undo(pipeline, mask, &stored, 128).unwrap(), elements, "{id}");
+                mask
+            };
+            let join = |first: &Pipeline, second: Pipeline| Pipeline {
+                filters: [first.filters.clone(), second.filters].concat(),
+            };
+            assert_eq!(masked(&alone(id, true, values)), 0);
+            assert_eq!(masked(&join(&shuffle, alone(id, true, values))), 2);
+            assert_eq!(masked(&join(&shuffle, alone(id, false, values))), 0);
+            // Shuffle was skipped.
+            assert_eq!(masked(&join(&alone(2, true, &[]), alone(id, true, values))), 1);
+        }
     }
 }
