@@ -254,7 +254,9 @@ fn netcdf_from_hdf5_has_types_that_netcdf_has() {
     make("named.h5", &|file| {
         file.root().commit("t", &Datatype::float32()).unwrap();
     });
-    program.stdout(0, &["convert", "named.h5", "named.nc"]);
+    let told = program.stdout(1, &["convert", "named.h5", "named.nc"]);
+    assert!(told.contains("/t: is a named datatype"), "{told}");
+    program.stdout(0, &["convert", "named.h5", "named.nc", "--lossy"]);
     assert!(File::open(dir.path().join("named.nc")).unwrap().object("/t").is_err());
     make("other.h5", &|file| {
         file.dataset("o").shape([1]).datatype(Datatype::opaque(2, "")).write_raw(&[1, 2]).map(drop).unwrap();
