@@ -4,7 +4,7 @@
 
 use hdf5_pure::filters::Filters;
 use hdf5_pure::options::Bound;
-use hdf5_pure::{CreateOptions, File, Writer};
+use hdf5_pure::{CreateOptions, Dataset, File, Writer};
 use sciformats_salvage::{Examination, ObjectReport, State};
 
 use crate::damage::{examined, sample};
@@ -60,6 +60,17 @@ fn chunks(bytes: &[u8]) -> Vec<(Vec<u64>, Vec<u8>, Vec<u8>)> {
     parts.collect()
 }
 
+/// Checks that a dataset has the bytes of all chunks of the lost one, and that the other dataset of the file is whole.
+fn check_bytes(file: &File, dataset: &Dataset, bytes: &[u8], shuffled: bool) {
+    let all = dataset.read::<u8>().unwrap();
+    for (place, wanted, _) in chunks(bytes) {
+        let at = (place[0] * 2 + place[1]) as usize * BYTES;
+        let one = &all[at..at + BYTES];
+        assert!(if shuffled { unshuffled(one) == wanted } else { one == wanted }, "{place:?}");
+    }
+    assert_eq!(file.dataset("kept").unwrap().read::<i64>().unwrap(), (0..30).collect::<Vec<i64>>());
+}
+
 #[test]
 fn the_bytes_of_chunks_without_their_dataset_come_out() {
     for (filters, shuffled, undone) in [
@@ -81,13 +92,7 @@ fn the_bytes_of_chunks_without_their_dataset_come_out() {
         assert_eq!((numbers("first_element"), numbers("chunk_step")), (vec![0, 0], CHUNK.to_vec()));
         assert_eq!(piece.path, format!("/lost+found/chunks_{:#x}", numbers("index")[0]));
         assert!(dataset.attribute("damage").is_ok());
-        let all = dataset.read::<u8>().unwrap();
-        for (place, wanted, _) in chunks(&bytes) {
-            let at = (place[0] * 2 + place[1]) as usize * BYTES;
-            let one = &all[at..at + BYTES];
-            assert!(if shuffled { unshuffled(one) == wanted } else { one == wanted }, "{place:?}");
-        }
-        assert_eq!(file.dataset("kept").unwrap().read::<i64>().unwrap(), (0..30).collect::<Vec<i64>>());
+        check_bytes(&file, &dataset, &bytes, shuffled);
     }
 }
 
@@ -313,13 +318,7 @@ fn chunks_of_newer_indexes_come_out_by_their_positions() {
             for name in ["chunk_shape", "element_size", "first_element", "chunk_step"] {
                 assert!(dataset.attribute(name).is_err(), "{name}");
             }
-            let all = dataset.read::<u8>().unwrap();
-            for (place, wanted, _) in chunks(&bytes) {
-                let at = (place[0] * 2 + place[1]) as usize * BYTES;
-                let one = &all[at..at + BYTES];
-                assert!(if shuffled { unshuffled(one) == wanted } else { one == wanted }, "{place:?}");
-            }
-            assert_eq!(file.dataset("kept").unwrap().read::<i64>().unwrap(), (0..30).collect::<Vec<i64>>());
+            check_bytes(&file, &dataset, &bytes, shuffled);
         }
     }
 }
