@@ -17,6 +17,7 @@ use sciformats_core::{Clash, Error, ReadAt, Result, WriteAt, bound};
 
 use crate::document::{BlockData, Document};
 use crate::model::layout::BlockEntry;
+use crate::model::located::Tail;
 use crate::reader::Asdf;
 use crate::spec::block_index::TOKEN;
 use crate::write;
@@ -167,8 +168,9 @@ impl Document {
     fn check_tail(&self) -> Result<()> {
         let Some(origin) = &self.origin else { return Ok(()) };
         let (located, storage) = (&origin.located, &*origin.storage);
-        let start = match located.unexplained(storage)? {
-            Some((start, false)) => start,
+        let start = match located.tail() {
+            Some(Tail::Unknown(start)) => start,
+            Some(Tail::Overwritten { index, .. }) => after_index(storage, index)?,
             _ => after_index(storage, located.content_end())?,
         };
         let left = bound::left(located.len(), start);

@@ -466,3 +466,60 @@ fn what_follows_the_last_block_of_a_file_is_not_removed_by_an_update() {
         document.update().unwrap();
     }
 }
+
+/// A file that another program has updated: the tree has grown over the first block, and the index still lists it.
+fn overgrown(left: usize) -> Vec<u8> {
+    let mut document = Document::new();
+    for name in ["first", "second"].iter().take(left + 1) {
+        document.set_array(name, NewArray::new(&[7u16; 500], &[500]).unwrap()).unwrap();
+    }
+    let old = document.to_bytes().unwrap();
+    let block = old.windows(4).position(|part| part == b"\xd3BLK").unwrap();
+    let tree = format!("#ASDF 1.0.0\n%YAML 1.1\n---\nnote: {}\n...\n", "x".repeat(block));
+    let mut bytes = tree.into_bytes();
+    bytes.extend_from_slice(&old[bytes.len()..]);
+    bytes
+}
+
+#[test]
+fn an_index_of_blocks_that_the_tree_has_overwritten_is_named_and_goes_with_an_update() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.asdf");
+    for left in [0, 1] {
+        let bytes = overgrown(left);
+        std::fs::write(&path, &bytes).unwrap();
+        let file = Asdf::open(&path).unwrap();
+        assert_eq!(file.blocks().len(), left);
+        let findings = file.verify().unwrap();
+        assert!(findings.iter().all(|finding| !finding.is_error()), "{findings:?}");
+        let first = findings[0].to_string();
+        assert!(first.contains("begins with blocks that the tree has overwritten"), "{first}");
+
+        let mut document = Document::open(&path).unwrap();
+        document.set("new", &"y".repeat(3)).unwrap();
+        document.update().unwrap();
+        let file = Asdf::open(&path).unwrap();
+        assert!(file.verify().unwrap().is_empty());
+        assert_eq!(file.tree().get_as::<String>("new").unwrap(), "yyy");
+        assert_eq!(file.blocks().len(), left);
+        for block in file.blocks() {
+            assert_eq!(*block.data().unwrap(), 7u16.to_le_bytes().repeat(500)[..]);
+        }
+
+        // Bytes of somebody else at the end are still kept.
+        std::fs::write(&path, [&bytes[..], b"a signature of somebody else"].concat()).unwrap();
+        let mut document = Document::open(&path).unwrap();
+        document.set("new", &"y".repeat(3)).unwrap();
+        document.update().unwrap_err();
+    }
+    // An index that names a block behind the tree says that its header is damaged.
+    let mut bytes = overgrown(1);
+    let second = bytes.windows(4).rposition(|part| part == b"\xd3BLK").unwrap();
+    bytes[second] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    assert!(Asdf::open(&path).unwrap().verify().unwrap().len() > 1);
+    let mut document = Document::open(&path).unwrap();
+    document.set("new", &"y".repeat(3)).unwrap();
+    assert!(document.update().unwrap_err().to_string().contains("is damaged"));
+    assert!(std::fs::read(&path).unwrap() == bytes);
+}

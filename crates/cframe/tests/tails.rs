@@ -60,6 +60,34 @@ fn bytes_after_a_frame_that_are_not_its_own_are_not_overwritten() {
 }
 
 #[test]
+fn bytes_behind_the_index_of_a_folder_are_not_dropped_by_a_commit() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("a.b2frame");
+    let mut schunk = SChunk::create_sparse(&folder, Params::new(4)).unwrap();
+    (0..3).for_each(|seed| schunk.append(&noise(seed, 800)).unwrap());
+    schunk.commit().unwrap();
+    let index = folder.join("chunks.b2frame");
+    let own = std::fs::read(&index).unwrap();
+    for other in [b"a signature of somebody else".to_vec(), noise(77, 5000)] {
+        let file = [&own[..], &other].concat();
+        std::fs::write(&index, &file).unwrap();
+        let mut schunk = SChunk::open(&folder).unwrap();
+        schunk.set_vlmeta("note", b"new").unwrap();
+        let error = schunk.commit().unwrap_err();
+        assert!(matches!(error, Error::Usage { argument: "frame", .. }), "{error}");
+        assert!(error.to_string().contains(&format!("followed by {} bytes", other.len())), "{error}");
+        assert!(std::fs::read(&index).unwrap() == file);
+    }
+    // Without a change, too, it is removed on request.
+    let mut schunk = SChunk::open(&folder).unwrap();
+    schunk.compact().unwrap();
+    assert_eq!(std::fs::read(&index).unwrap(), own);
+    schunk.set_vlmeta("note", b"new").unwrap();
+    schunk.commit().unwrap();
+    assert_eq!(Frame::open(&folder).unwrap().verify().unwrap(), 3);
+}
+
+#[test]
 fn what_commits_leave_after_a_frame_does_not_keep_the_next_one_from_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.b2frame");
@@ -74,6 +102,9 @@ fn what_commits_leave_after_a_frame_does_not_keep_the_next_one_from_it() {
     let mut files: Vec<_> = cuts.step_by(97).map(|cut| [&old[..], &new[old.len()..cut]].concat()).collect();
     files.push([&old[..], &new[old.len()..]].concat());
     files.push([&old[..], &[0; 70_000]].concat());
+    // The device kept only the front of what was written, and zeros in the place of the rest.
+    let rest = vec![0; new.len() - old.len() - 1000];
+    files.push([&old[..], &new[old.len()..old.len() + 1000], &rest].concat());
     for file in files {
         std::fs::write(&path, &file).unwrap();
         let before = Frame::open(&path).unwrap();

@@ -138,6 +138,8 @@ pub struct Layout {
 impl IndexState {
     /// The reason for rejecting an index whose first offset is that of another block.
     pub(crate) const OTHER_FIRST: &str = "does not begin with the first block";
+    /// The reason for rejecting an index that is right, but for its first blocks, in whose place the tree is now.
+    pub(crate) const OVERWRITTEN: &str = "begins with blocks that the tree has overwritten";
 }
 
 impl Layout {
@@ -199,7 +201,10 @@ impl Layout {
 
     fn read_index(&mut self, storage: &dyn ReadAt, limits: &Limits) -> Result<()> {
         let at = self.content_end;
-        let Some(last) = self.blocks.last().filter(|last| !last.header.is_streamed()) else { return Ok(()) };
+        let Some(last) = self.blocks.last() else { return self.read_lone_index(storage, limits) };
+        if last.header.is_streamed() {
+            return Ok(());
+        }
         let left = sub(self.len, at)?;
         let token = storage.read_at(at, clamped(left, block_index::TOKEN.len()))?;
         if *token != *block_index::TOKEN {
@@ -218,19 +223,49 @@ impl Layout {
                 let end = add(at, sub(text.len(), rest.len())? as u64)?;
                 let ascends = index.offsets.is_sorted_by(|a, b| a < b);
                 let found = self.blocks.iter().map(|block| block.offset);
-                match index.offsets.as_slice() {
+                let (overwritten, listed) = self.overwritten(&index);
+                match listed {
                     _ if !ascends => rejected("is not in ascending order"),
+                    [] if !overwritten.is_empty() => rejected(IndexState::OTHER_FIRST),
                     [first, ..] if self.blocks.first().is_some_and(|b| b.offset != *first) => {
                         rejected(IndexState::OTHER_FIRST)
                     }
                     [.., stored] if *stored != last => rejected("does not end with the last block"),
-                    offsets if !offsets.iter().copied().eq(found) => rejected("does not list the blocks"),
+                    listed if !listed.iter().copied().eq(found) => rejected("does not list the blocks"),
                     _ if first_non_zero(storage, end)?.is_some() => rejected("is followed by other bytes"),
+                    _ if !overwritten.is_empty() => rejected(IndexState::OVERWRITTEN),
                     _ => IndexState::Valid(at..end),
                 }
             }
         };
         Ok(())
+    }
+
+    /// Looks for an index at the end of a file without blocks. A tree that has grown over all blocks leaves the rest of the last one, and
+    /// the index behind it.
+    fn read_lone_index(&mut self, storage: &dyn ReadAt, limits: &Limits) -> Result<()> {
+        let is_blank = |byte: u8| byte == 0 || byte.is_ascii_whitespace();
+        let Some(rest) = first_other(storage, self.content_end, is_blank)? else { return Ok(()) };
+        self.unexplained = Some(rest);
+        let Some((offset, text)) = index_text(storage, self.content_end, limits)? else { return Ok(()) };
+        let parsed = BlockIndex::parse(&text).ok().filter(|(after, _)| after.iter().all(|&b| b == 0));
+        let Some((after, index)) = parsed else { return Ok(()) };
+        let (overwritten, listed) = self.overwritten(&index);
+        let end = sub(self.len, after.len() as u64)?;
+        self.unexplained = Some(rest).filter(|&rest| rest < offset);
+        self.index = match (overwritten, listed) {
+            ([], []) => IndexState::Valid(offset..end),
+            (_, []) => IndexState::Rejected { offset, reason: IndexState::OVERWRITTEN },
+            _ => IndexState::Rejected { offset, reason: IndexState::OTHER_FIRST },
+        };
+        Ok(())
+    }
+
+    /// Divides the offsets of an index in those in the header and the tree, and those behind them.
+    fn overwritten<'a>(&self, index: &'a BlockIndex) -> (&'a [u64], &'a [u64]) {
+        let head = self.tree.as_ref().map_or(self.header_end, |tree| tree.end);
+        let inside = index.offsets.iter().take_while(|&&offset| offset < head).count();
+        index.offsets.split_at_checked(inside).unwrap_or_default()
     }
 }
 
@@ -449,14 +484,54 @@ fn is_last(storage: &dyn ReadAt, offset: u64, header: &BlockHeader, room: u64) -
     Ok(first_non_zero(storage, end)?.is_none())
 }
 
-pub(super) fn first_non_zero(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
+fn first_non_zero(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
+    first_other(storage, from, |byte| byte == 0)
+}
+
+/// Returns the offset of the first byte that does not count as blank.
+fn first_other(storage: &dyn ReadAt, from: u64, is_blank: impl Fn(u8) -> bool) -> Result<Option<u64>> {
     let mut at = from;
     while at < storage.size() {
         let piece = storage.read_at(at, clamped(bound::left(storage.size(), at), PIECE))?;
-        if let Some(i) = piece.iter().position(|&b| b != 0) {
+        if let Some(i) = piece.iter().position(|&b| !is_blank(b)) {
             return Ok(Some(add(at, i as u64)?));
         }
         at = add(at, piece.len() as u64)?;
+    }
+    Ok(None)
+}
+
+/// Returns the text of the index at the end of the file, and its offset, which is at least `after`. Zeros may follow the text.
+pub(super) fn index_text(
+    storage: &dyn ReadAt,
+    after: u64,
+    limits: &Limits,
+) -> Result<Option<(u64, Vec<u8>)>> {
+    // The data is not searched for an index: the bytes at the end must look like one.
+    let is_text = |b: &u8| b.is_ascii_digit() || b.is_ascii_uppercase() || b" -,.#%[]\r\n\t".contains(b);
+    let mut text: Vec<u8> = Vec::new();
+    let mut start = storage.size();
+    while start > after {
+        let size = bound::addressable(bound::left(start, after)).min(text.len().max(PIECE));
+        start = bound::left(start, size as u64);
+        limits.memory("bytes of the block index", bound::left(storage.size(), start))?;
+        let mut piece = storage.read_at(start, size)?.into_owned();
+        let seen = piece.len();
+        piece.extend_from_slice(&text);
+        text = piece;
+        let reach = bound::sum(seen, block_index::TOKEN.len()).min(text.len());
+        let head = text.get(..reach).unwrap_or_default();
+        if let Some(found) =
+            head.windows(block_index::TOKEN.len()).rposition(|window| window == block_index::TOKEN)
+        {
+            return Ok(Some((bound::sum(start, found as u64), text.split_off(found))));
+        }
+        // There may be zeros at the end of the file.
+        let zeros = if seen == text.len() { head.iter().rev().take_while(|&&b| b == 0).count() } else { 0 };
+        let looked_at = bound::left(seen, zeros);
+        if looked_at == 0 || !head.iter().take(looked_at).all(is_text) {
+            return Ok(None);
+        }
     }
     Ok(None)
 }

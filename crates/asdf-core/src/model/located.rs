@@ -19,16 +19,13 @@ use std::sync::OnceLock;
 
 use sciformats_core::{Limits, ReadAt, Result, bound};
 
-use super::layout::{BlockEntry, IndexState, Layout, Start, block, first_non_zero};
+use super::layout::{BlockEntry, IndexState, Layout, Start, block, index_text};
 use crate::spec::block_header::BlockHeader;
-use crate::spec::block_index::{self, BlockIndex};
+use crate::spec::block_index::BlockIndex;
 use crate::spec::header_line::Header;
 
 /// The number of headers that are read before the index is searched for.
 pub(super) const WALKED: usize = 32;
-
-/// The number of bytes that are read at a time while the start of the index is searched for.
-const PIECE: usize = 64 << 10;
 
 /// The positions of the parts of a file. All blocks are known; their headers are read when they are needed.
 #[derive(Debug)]
@@ -41,6 +38,17 @@ pub(crate) struct Located {
     /// The positions of the parts before a header that is damaged.
     damaged: OnceLock<Layout>,
     limits: Limits,
+}
+
+/// What follows the last block, or the tree if there are no blocks. Each variant has the offset of its first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// An index that does not agree with the blocks.
+    Index(u64),
+    /// The rest of a block whose start the tree has overwritten, if any of it is left, and the index that lists this block.
+    Overwritten { start: u64, index: u64 },
+    /// Bytes of an unknown meaning.
+    Unknown(u64),
 }
 
 /// A block index that passed the checks at opening.
@@ -127,20 +135,20 @@ impl Located {
         if self.has_index() { None } else { Some((room, self.first()?)) }
     }
 
-    /// Returns the offset of bytes after the last block, or after the tree if there are no blocks, that are neither zeros nor the index
-    /// that agrees with the blocks, and whether they are another index.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub(crate) fn unexplained(&self, storage: &dyn ReadAt) -> Result<Option<(u64, bool)>> {
+    /// Returns what follows the last block, or the tree if there are no blocks, if it is neither zeros nor the index that agrees with the
+    /// blocks.
+    pub(crate) fn tail(&self) -> Option<Tail> {
         // An index that is trusted begins where the last block ends.
-        let Some(layout) = self.whole.get() else { return Ok(None) };
-        let other = match layout.index {
-            IndexState::Rejected { offset, .. } => return Ok(Some((offset, true))),
-            _ if layout.blocks.is_empty() => first_non_zero(storage, layout.content_end)?,
-            _ => layout.unexplained,
-        };
-        Ok(other.map(|offset| (offset, false)))
+        let layout = self.whole.get()?;
+        match layout.index {
+            IndexState::Rejected { offset, reason } if layout.blocks.is_empty() => {
+                let start = layout.unexplained.unwrap_or(offset); // a position
+                let is_dead = reason == IndexState::OVERWRITTEN;
+                Some(if is_dead { Tail::Overwritten { start, index: offset } } else { Tail::Unknown(start) })
+            }
+            IndexState::Rejected { offset, .. } => Some(Tail::Index(offset)),
+            _ => layout.unexplained.map(Tail::Unknown),
+        }
     }
 
     /// Returns the last block.
@@ -239,7 +247,7 @@ impl Indexed {
         let Some((first, after)) = blocks.first().zip(blocks.last().map(BlockEntry::end)) else {
             return Ok(None);
         };
-        let Some((at, text)) = text(storage, after, limits)? else { return Ok(None) };
+        let Some((at, text)) = index_text(storage, after, limits)? else { return Ok(None) };
         let Ok((rest, BlockIndex { offsets })) = BlockIndex::parse(&text) else { return Ok(None) };
         let walked = blocks.iter().map(|block| block.offset);
         let header = BlockHeader::SIZE as u64;
@@ -267,35 +275,4 @@ impl Indexed {
             _ => None,
         }
     }
-}
-
-/// Returns the text of the index at the end of the file, and its offset, which is at least `after`. Zeros may follow the text.
-fn text(storage: &dyn ReadAt, after: u64, limits: &Limits) -> Result<Option<(u64, Vec<u8>)>> {
-    // The data is not searched for an index: the bytes at the end must look like one.
-    let is_text = |b: &u8| b.is_ascii_digit() || b.is_ascii_uppercase() || b" -,.#%[]\r\n\t".contains(b);
-    let mut text: Vec<u8> = Vec::new();
-    let mut start = storage.size();
-    while start > after {
-        let size = bound::addressable(bound::left(start, after)).min(text.len().max(PIECE));
-        start = bound::left(start, size as u64);
-        limits.memory("bytes of the block index", bound::left(storage.size(), start))?;
-        let mut piece = storage.read_at(start, size)?.into_owned();
-        let seen = piece.len();
-        piece.extend_from_slice(&text);
-        text = piece;
-        let reach = bound::sum(seen, block_index::TOKEN.len()).min(text.len());
-        let head = text.get(..reach).unwrap_or_default();
-        if let Some(found) =
-            head.windows(block_index::TOKEN.len()).rposition(|window| window == block_index::TOKEN)
-        {
-            return Ok(Some((bound::sum(start, found as u64), text.split_off(found))));
-        }
-        // There may be zeros at the end of the file.
-        let zeros = if seen == text.len() { head.iter().rev().take_while(|&&b| b == 0).count() } else { 0 };
-        let looked_at = bound::left(seen, zeros);
-        if looked_at == 0 || !head.iter().take(looked_at).all(is_text) {
-            return Ok(None);
-        }
-    }
-    Ok(None)
 }

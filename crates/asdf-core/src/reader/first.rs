@@ -7,7 +7,7 @@
 //! | what | what it says if a block is missing |
 //! |---|---|
 //! | the tree | an array is in a block whose number is too large, or is given from the start for a block that is streamed |
-//! | the block index | it begins with an offset in the space |
+//! | the block index | it begins with an offset in the space; offsets in the tree do not count, because the tree has overwritten these blocks |
 //! | the space | a header with a damaged token or a damaged size leads to the block that was found |
 //!
 //! What follows the last block that was found may begin with a damaged block in the same way. If it is neither zeros nor the block index,
@@ -17,6 +17,7 @@ use sciformats_core::fault::FaultKind;
 use sciformats_core::{Fault, ReadAt, Result, bound};
 
 use super::Asdf;
+use crate::model::located::Tail;
 use crate::model::ndarray::Source;
 use crate::spec::block_header::{BlockHeader, MAGIC};
 use crate::spec::block_index::TOKEN;
@@ -60,8 +61,13 @@ impl Asdf {
         if let Some(known) = self.last.get() {
             return known.clone();
         }
-        let Some((start, is_index)) = self.located.unexplained(&*self.storage)? else { return Ok(()) };
-        let reason = match self.names_more().filter(|_| !is_index) {
+        let (start, is_index, hides) = match self.located.tail() {
+            Some(Tail::Unknown(start)) => (start, false, true),
+            Some(Tail::Overwritten { start, .. }) => (start, true, true),
+            Some(Tail::Index(start)) => (start, true, false),
+            None => return Ok(()),
+        };
+        let reason = match self.names_more().filter(|_| hides) {
             Some(reason) => Some(reason),
             None => has_more(&*self.storage, start, is_index)?
                 .then_some("is damaged, because other blocks or the block index follow"),

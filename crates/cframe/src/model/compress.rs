@@ -248,6 +248,26 @@ mod tests {
     }
 
     #[test]
+    fn no_chunk_of_blosc_1_has_bitshuffle_if_its_last_block_ends_within_an_element_after_whole_octets() {
+        let params = Params::new(4).with_codec(Codec::Lz4).with_filters(&[Filter::BITSHUFFLE]).unwrap();
+        let params = params.with_blocksize(128).with_blosc1();
+        for (len, expected) in [
+            (256, Filter::BITSHUFFLE),
+            (256 + 32, Filter::BITSHUFFLE),
+            (256 + 33, Filter::SHUFFLE),
+            (256 + 3, Filter::SHUFFLE),
+            (256 + 37, Filter::BITSHUFFLE),
+            (98, Filter::SHUFFLE),
+        ] {
+            let data = data(0, len);
+            let bytes = compress(&data, &params, &PLAIN).unwrap();
+            let chunk = Chunk::new(&bytes).unwrap();
+            assert!(chunk.pipeline().filters().eq([expected]), "{len}");
+            assert!(chunk.decode().unwrap() == data, "{len}");
+        }
+    }
+
+    #[test]
     fn codecs_filters_sizes_and_splits() {
         let codecs = [Codec::BloscLz, Codec::Lz4, Codec::Lz4Hc, Codec::Zlib, Codec::Zstd];
         let pipelines: [&[Filter]; 8] = [

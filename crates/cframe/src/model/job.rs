@@ -32,7 +32,7 @@ struct Made {
 
 /// What is the same for all blocks.
 pub(super) struct Job<'a> {
-    params: &'a Params,
+    params: Params,
     coder: Coder,
     stages: Stages,
     blocksize: usize,
@@ -43,11 +43,13 @@ pub(super) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    pub(super) fn new(data: &'a [u8], params: &'a Params, context: &Context) -> Result<Self> {
+    pub(super) fn new(data: &'a [u8], params: &Params, context: &Context) -> Result<Self> {
         params.check()?;
         let coder = Coder::writing(params.codec, params.codec_meta, params.typesize, context)?;
+        let mut params = *params;
         if params.blosc1 {
-            check_blosc1(params)?;
+            check_blosc1(&params)?;
+            params = params.for_every_reader(fit(data.len(), "size of a chunk")?);
         }
         let size = usize::from(params.stored_typesize());
         let stages = Stages::new(&params.pipeline, size, params.blosc1, context)?;
@@ -68,7 +70,7 @@ impl<'a> Job<'a> {
     }
 
     pub(super) fn header(&self, nbytes: u32) -> Result<ChunkHeader> {
-        let Params { codec, codec_meta, pipeline, .. } = *self.params;
+        let Params { codec, codec_meta, pipeline, .. } = self.params;
         let blocksize = fit(self.blocksize, "block size")?;
         let long = ChunkHeader::plain(self.params.stored_typesize(), nbytes, blocksize);
         if !self.params.blosc1 {

@@ -264,6 +264,26 @@ impl Params {
         if whole == 0 { size.max(1) } else { whole }
     }
 
+    /// Returns parameters for a chunk of Blosc 1 with `nbytes` bytes that every reader reads. If the last block has whole octets of
+    /// elements and then a part of one, C-Blosc2 loses this part with bitshuffle, but not with shuffle.
+    pub(crate) fn for_every_reader(self, nbytes: u32) -> Self {
+        let typesize = u32::from(self.stored_typesize());
+        let last = nbytes.checked_rem(self.blocksize_for(nbytes)).unwrap_or(0); // a bound
+        let last = if last == 0 { self.blocksize_for(nbytes).min(nbytes) } else { last };
+        let count = last.checked_div(typesize).unwrap_or(0); // a bound
+        if !self.pipeline.contains(Filter::BITSHUFFLE.id)
+            || last.is_multiple_of(typesize)
+            || !count.is_multiple_of(8)
+        {
+            return self;
+        }
+        let pipeline = self.pipeline.0.map(|filter| match filter {
+            Filter::BITSHUFFLE => Filter::SHUFFLE,
+            other => other,
+        });
+        Self { pipeline: Pipeline(pipeline), ..self }
+    }
+
     /// Returns the block size that a frame declares; 0 if each chunk chooses its own. c-blosc2 compresses with it as it is, and cannot
     /// read the chunk if it ends within an element.
     pub(crate) fn declared_blocksize(&self) -> u32 {

@@ -9,7 +9,7 @@ use sciformats_core::bound;
 use super::Work;
 
 /// The most chunks of such indexes, all together.
-const CHUNKS: usize = 1 << 20;
+pub(super) const CHUNKS: usize = 1 << 20;
 
 /// What the positions of chunks count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +42,11 @@ pub(super) struct Index {
 
 impl Work {
     /// Looks for indexes whose structures belong to no dataset that can be read, and for those of their chunks whose bytes are all there
-    /// and belong to nothing else.
-    pub(super) fn loose_indexes(&self, file: &File) -> Vec<Index> {
+    /// and belong to nothing else. Returns also the addresses of those that are left out because they have too many chunks.
+    pub(super) fn loose_indexes(&self, file: &File) -> (Vec<Index>, Vec<u64>) {
         let mut known = self.claimed(file);
         let nodes = self.loose_nodes(&known);
-        let headed = self.headed(&known);
+        let (headed, mut left_out) = self.headed(&known);
         let range = |at: Address, len: u64| {
             let start = self.carver.offset(at);
             (start, bound::sum(start, len))
@@ -57,11 +57,7 @@ impl Work {
         let known = joined(known);
         let mut indexes: Vec<Index> = parts(&nodes).iter().map(|part| index(&nodes, part)).collect();
         indexes.extend(headed.into_iter().map(|(at, found)| of_header(at, &found)));
-        let mut count = 0;
-        indexes.retain(|index| {
-            count = bound::sum(count, index.chunks.len());
-            count <= CHUNKS
-        });
+        left_out.extend(keep_up_to(&mut indexes, CHUNKS));
         self.measure(&mut indexes, &known);
         let taken = self.overlapping(&indexes);
         for index in &mut indexes {
@@ -75,14 +71,14 @@ impl Work {
             });
         }
         indexes.retain(|index| !index.chunks.is_empty());
-        indexes
+        (indexes, left_out)
     }
 
     /// Returns the indexes with a header that belong to nothing that is known, with the addresses of their headers. Of those that
-    /// share a structure, the first one is taken.
-    fn headed(&self, known: &[(u64, u64)]) -> Vec<(u64, LooseIndex)> {
+    /// share a structure, the first one is taken. The addresses of those that have too many chunks are returned apart.
+    fn headed(&self, known: &[(u64, u64)]) -> (Vec<(u64, LooseIndex)>, Vec<u64>) {
         let mut left = CHUNKS;
-        let (mut found, mut taken) = (Vec::new(), BTreeSet::new());
+        let (mut found, mut taken, mut left_out) = (Vec::new(), BTreeSet::new(), Vec::new());
         for kind in ["version 2 B-tree header", "fixed array header", "extensible array header"] {
             for at in self.addresses(kind) {
                 let start = self.carver.offset(Address(at));
@@ -91,14 +87,19 @@ impl Work {
                 }
                 let Some(index) = self.carver.loose_index(Address(at), bound::sum(left, 1)) else { continue };
                 let is_known = index.structures.iter().any(|(at, _)| taken.contains(at));
-                if index.chunks.len() <= left && !is_known {
-                    left = bound::left(left, index.chunks.len());
-                    taken.extend(index.structures.iter().map(|&(at, _)| at));
-                    found.push((at, index));
+                if is_known {
+                    continue;
                 }
+                if index.chunks.len() > left {
+                    left_out.push(at);
+                    continue;
+                }
+                left = bound::left(left, index.chunks.len());
+                taken.extend(index.structures.iter().map(|&(at, _)| at));
+                found.push((at, index));
             }
         }
-        found
+        (found, left_out)
     }
 
     /// Gives chunks whose index does not say how many bytes they have as many as each of them has before the next thing begins: an
@@ -178,6 +179,21 @@ impl Work {
         }
         found
     }
+}
+
+/// Keeps the indexes that together have at most this many chunks, and returns the addresses of the others.
+fn keep_up_to(indexes: &mut Vec<Index>, most: usize) -> Vec<u64> {
+    let (mut count, mut left_out) = (0, Vec::new());
+    indexes.retain(|index| {
+        let with = bound::sum(count, index.chunks.len());
+        if with > most {
+            left_out.push(index.at);
+            return false;
+        }
+        count = with;
+        true
+    });
+    left_out
 }
 
 /// Returns ranges in order, joined where they touch or overlap.
@@ -315,6 +331,20 @@ mod tests {
             chunks: firsts.iter().map(chunk).collect(),
         };
         LooseNode { node, rank: 1, len: 100, chunk: end.map(|side| vec![side]), element_size: None }
+    }
+
+    #[test]
+    fn indexes_with_too_many_chunks_are_told_apart() {
+        let nodes = BTreeMap::from([
+            (1000, leaf([None, None], &[0, 10], None)),
+            (2000, leaf([None, None], &[0, 10, 20, 30], None)),
+            (3000, leaf([None, None], &[20], None)),
+        ]);
+        let mut indexes: Vec<Index> = parts(&nodes).iter().map(|part| index(&nodes, part)).collect();
+        assert_eq!(keep_up_to(&mut indexes, 3), [2000]);
+        // The small ones stay, also behind a large one.
+        assert_eq!(indexes.iter().map(|index| index.at).collect::<Vec<_>>(), [1000, 3000]);
+        assert_eq!(keep_up_to(&mut indexes, 3), [0; 0]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use sciformats_core::storage::Patch;
 use sciformats_core::{Error, Result, bound};
 
 use super::Work;
-use super::loose::{Index, Unit};
+use super::loose::{CHUNKS, Index, Unit};
 use super::streams::inflated;
 use crate::report::Confidence;
 
@@ -67,7 +67,12 @@ impl Work {
     /// Makes datasets of the chunks whose index no dataset that can be read has. Returns whether there are any.
     pub(super) fn rescue_chunks(&mut self, file: &File, orphans: &[(u64, String)]) -> Result<bool> {
         // Without a base, addresses do not tell where chunks are.
-        let indexes = if self.adrift.is_some() { Vec::new() } else { self.loose_indexes(file) };
+        let (indexes, left_out) =
+            if self.adrift.is_some() { (Vec::new(), Vec::new()) } else { self.loose_indexes(file) };
+        for at in left_out {
+            let reason = format!("the indexes of lost datasets have more than {CHUNKS} chunks together");
+            self.act("leave out the chunks of an index", at, reason, Confidence::High);
+        }
         let stored = indexes.iter().flat_map(|index| &index.chunks).map(|chunk| chunk.size);
         let mut budget = bound::sum(BUDGET, bound::product(PER_BYTE, stored.fold(0, bound::sum)));
         let mut places = self.places("chunks_", orphans);

@@ -3,7 +3,7 @@
 //! | what a commit of this crate or of the C library leaves after the frame | how it is recognised |
 //! |---|---|
 //! | an index that is not in use any more, because the new one was written before it | the file ends with its trailer, and no other frame is between |
-//! | new chunks and a new index, if the process was killed before the header named them | chunks one after another, and then a trailer; the last one may be cut |
+//! | new chunks and a new index, if the process was killed before the header named them | chunks one after another, and then a trailer; the last one may be cut, and zeros may be in the place of the rest |
 //! | space that was reserved | zeros |
 
 use sciformats_core::{Error, Result, bound};
@@ -24,7 +24,7 @@ impl Frame {
     /// `Usage` if these bytes are not what commits leave there.
     pub(crate) fn check_tail(&self) -> Result<()> {
         let left = bound::left(self.storage_len(), self.frame_len());
-        if left == 0 || self.is_cut_commit()? || self.is_old_index()? || self.is_reserved()? {
+        if left == 0 || self.is_cut_commit()? || self.is_old_index()? || self.is_zeros(self.frame_len())? {
             return Ok(());
         }
         let problem = format!(
@@ -56,7 +56,7 @@ impl Frame {
                 {
                     return Ok(true);
                 }
-                _ if !Trailer::begins(&head) => return Ok(false),
+                _ if !Trailer::begins(&head) => return self.is_zeros(at),
                 _ => {
                     let trailer = self.storage.read_at(at, bound::addressable(left))?;
                     return Ok(Trailer::parse(&trailer).map_or(true, |(after, _)| after.is_empty()));
@@ -81,7 +81,7 @@ impl Frame {
             return Ok(false);
         }
         let is_magic = |bytes: &[u8]| bytes.windows(FrameHeader::SIGNATURE).any(FrameHeader::begins);
-        Ok(!self.any_piece(FrameHeader::SIGNATURE, is_magic)?)
+        Ok(!self.any_piece(self.frame_len(), FrameHeader::SIGNATURE, is_magic)?)
     }
 
     /// Returns whether a trailer ends at the end of the file, and its last part is after `start`. What is before may be overwritten.
@@ -94,16 +94,16 @@ impl Frame {
         Ok(len.is_ok_and(|len| len >= Trailer::MIN && u64::from(len) < end))
     }
 
-    /// Returns whether only zeros follow.
-    fn is_reserved(&self) -> Result<bool> {
-        Ok(!self.any_piece(1, |bytes| bytes.iter().any(|&byte| byte != 0))?)
+    /// Returns whether there are only zeros from `start` on.
+    fn is_zeros(&self, start: u64) -> Result<bool> {
+        Ok(!self.any_piece(start, 1, |bytes| bytes.iter().any(|&byte| byte != 0))?)
     }
 
-    /// Returns whether this is true for a piece of what follows the frame. Pieces overlap, so that `len` bytes that follow one another
+    /// Returns whether this is true for a piece of what is from `start` on. Pieces overlap, so that `len` bytes that follow one another
     /// are always together in one of them.
-    fn any_piece(&self, len: usize, is: impl Fn(&[u8]) -> bool) -> Result<bool> {
+    fn any_piece(&self, start: u64, len: usize, is: impl Fn(&[u8]) -> bool) -> Result<bool> {
         let end = self.storage_len();
-        let mut at = self.frame_len();
+        let mut at = start;
         while at < end {
             let size = bound::left(end, at).min(bound::sum(PIECE, len as u64));
             if is(&self.storage.read_at(at, bound::addressable(size))?) {

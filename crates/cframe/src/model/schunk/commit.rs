@@ -51,7 +51,10 @@ impl SChunk {
                 Ok(())
             }
             Home::File(path) => self.commit_file(&path),
-            Home::Folder(path) => self.commit_folder(&path),
+            Home::Folder(path) => {
+                self.check_tail(&path)?;
+                self.commit_folder(&path)
+            }
         }
     }
 
@@ -81,7 +84,8 @@ impl SChunk {
         self.entries()?;
         match self.home.clone() {
             Home::File(path) => self.rewrite(&path),
-            Home::Memory | Home::Folder(_) => self.commit(),
+            Home::Folder(path) => self.commit_folder(&path),
+            Home::Memory => self.commit(),
         }
     }
 
@@ -175,11 +179,17 @@ impl SChunk {
         out.write_at(0, &header.encode()?)
     }
 
+    /// Checks that a commit removes nothing of somebody else behind the frame, unless an earlier one of this writer has found out.
+    fn check_tail(&self, path: &Path) -> Result<()> {
+        match self.base.as_ref().filter(|_| !self.knows_tail) {
+            Some(frame) => frame.check_tail().within(Some(path), None),
+            None => Ok(()),
+        }
+    }
+
     fn commit_file(&mut self, path: &Path) -> Result<()> {
         self.params.check()?;
-        if let Some(frame) = self.base.as_ref().filter(|_| !self.knows_tail) {
-            frame.check_tail().within(Some(path), None)?;
-        }
+        self.check_tail(path)?;
         let mut header = self.header.clone();
         header.has_vlmeta = !self.trailer.layers.is_empty();
         let len = header.encode()?.len() as u64;
