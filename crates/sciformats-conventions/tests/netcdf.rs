@@ -77,6 +77,27 @@ fn texts_that_netcdf_does_not_have_are_losses() {
     assert!(copied.variable("/good").is_ok() && copied.variable("/ends").is_err());
 }
 
+/// Texts of netCDF cannot be missing.
+#[test]
+fn missing_texts_are_losses() {
+    use sciformats_conventions::write::{AnnData, NetCdfCopy};
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.h5ad");
+    let mut file = AnnData::create(&path).unwrap();
+    let mut frame = file.frame("obs", &["a", "b"]).unwrap();
+    frame.categories("kind", &["", "x"], &[None, Some(0)]).unwrap();
+    frame.categories("all", &["", "x"], &[Some(1), Some(0)]).unwrap();
+    frame.nullable("text", "nullable-string-array", &["", ""], &[true, false]).unwrap();
+    frame.nullable("number", "nullable-integer", &[1, 2], &[true, false]).unwrap();
+    file.frame("var", &[]).unwrap();
+    file.finish().unwrap();
+    let copy = NetCdfCopy::new(&Dataset::open(&path).unwrap(), &|_| true).unwrap();
+    let mut lost: Vec<&str> = copy.losses().iter().map(|(path, _)| path.as_str()).collect();
+    lost.sort_unstable();
+    assert_eq!(lost, ["/obs/kind", "/obs/text"], "{:?}", copy.losses());
+}
+
 /// Numbers of attributes keep their type. What netCDF lacks, named datatypes and other types of numbers, is a loss.
 #[test]
 fn numbers_of_attributes_keep_their_types() {

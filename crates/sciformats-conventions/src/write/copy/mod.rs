@@ -50,6 +50,9 @@ const MICRO: i128 = 1_000;
 /// Why a text is left out.
 const NUL: &str = "is left out: it holds a text with a NUL, which netCDF takes for its end";
 
+/// What becomes of missing texts.
+const MISSING: &str = "holds missing texts, which become empty";
+
 /// What becomes of texts and of names that are not UTF-8.
 const ESCAPED: &str = "holds text that is not UTF-8, whose bytes become escapes such as `\\xb5`";
 const ESCAPED_NAME: &str = "has a name that is not UTF-8, whose bytes become escapes such as `\\xb5`";
@@ -379,6 +382,9 @@ impl NetCdfCopy {
         }
         if texts.other {
             self.lose(path, ESCAPED);
+        }
+        if texts.missing {
+            self.lose(path, MISSING);
         }
         planned.name = names.variable(path, "", &planned.dimensions);
         self.variables.push(planned);
