@@ -438,6 +438,13 @@ fn frames_keep_missing_names_and_the_types_of_no_rows() {
     let batch = again.scan(&options).unwrap().next().unwrap().unwrap();
     assert!(batch.column(0).is_valid(0) && batch.column(0).is_null(1));
     assert_eq!(batch.column(1).as_primitive::<Int64Type>().values(), &[5, 7]);
+    // The column that names the rows keeps its name.
+    for (name, kept) in [("index", "index"), ("_index", "_index"), ("__index_level_0__", "_index")] {
+        let names: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+        let schema = write(vec![(name, names), ("n", Arc::new(Int64Array::from(vec![5, 7])))]).schema();
+        assert_eq!(schema.field(0).name(), kept);
+        assert_eq!(schema.field(0).metadata().get("index").map(String::as_str), Some("true"));
+    }
     let csv = folder.path().join("none.csv");
     std::fs::write(&csv, "name,n\n").unwrap();
     let table = open_file(&csv, None, &opener()).unwrap();

@@ -26,6 +26,15 @@ pub(crate) fn attribute(bytes: &[u8]) -> Option<AttributeValue> {
     of(values, vec![values.len() as u64])
 }
 
+/// Returns whether a value is a floating-point number, or an integer that is one without a change.
+fn is_point(value: &Value) -> bool {
+    match value {
+        Value::Float(_) => true,
+        Value::Int(number) => (*number as f64) as i128 == *number,
+        _ => false,
+    }
+}
+
 /// Returns an attribute with these values, if all of them are of one kind.
 fn of(values: &[Value], shape: Vec<u64>) -> Option<AttributeValue> {
     let mut data = Vec::new();
@@ -47,7 +56,7 @@ fn of(values: &[Value], shape: Vec<u64>) -> Option<AttributeValue> {
             data.extend(u64::try_from(*number).ok()?.to_le_bytes());
         }
         ElementType::UInt(8)
-    } else if all(|value| value.as_f64().is_some()) {
+    } else if all(is_point) {
         data.extend(values.iter().filter_map(Value::as_f64).flat_map(f64::to_le_bytes));
         ElementType::F64
     } else {
@@ -85,9 +94,9 @@ mod tests {
         let (element, shape, data) = said(&Value::List(vec![Value::Int(1), Value::Float(0.5)])).unwrap();
         assert_eq!((element, shape), (ElementType::F64, vec![2]));
         assert_eq!(data, [1f64.to_le_bytes(), 0.5f64.to_le_bytes()].concat());
-        for other in
-            [Value::Nil, Value::List(vec![]), Value::Map(vec![]), Value::List(vec![text("a"), Value::Int(1)])]
-        {
+        let large = Value::List(vec![Value::Int((1 << 53) + 1), Value::Float(0.5)]);
+        let mixed = Value::List(vec![text("a"), Value::Int(1)]);
+        for other in [Value::Nil, Value::List(vec![]), Value::Map(vec![]), mixed, large] {
             assert_eq!(said(&other), None, "{other}");
         }
         assert!(attribute(b"").is_none() && attribute(b"\xa5K").is_none());

@@ -23,7 +23,10 @@ pub(super) fn write(table: &dyn Scan, (file, place): (&Path, &str), options: &Wr
     let (index, names) = index(table, &schema)?;
     let rows = names.len() as u64;
     let named: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut frame = data.frame(place, &named)?;
+    let mut frame = match name_of(&schema, index) {
+        Some(name) => data.frame_with_index(place, (name, &named))?,
+        None => data.frame(place, &named)?,
+    };
     drop(named);
     drop(names);
     for (at, field) in schema.fields().iter().enumerate() {
@@ -74,6 +77,12 @@ fn index(table: &dyn Scan, schema: &SchemaRef) -> Result<(Option<usize>, Vec<Str
         }
     }
     Ok((found, names))
+}
+
+/// Returns the name that the names of the rows have; `None` if it is only the name of every index.
+fn name_of(schema: &SchemaRef, index: Option<usize>) -> Option<&str> {
+    let name = schema.fields().get(index?)?.name().as_str();
+    (!matches!(name, "" | "_index" | "__index_level_0__")).then_some(name)
 }
 
 /// Reads a column.

@@ -4,11 +4,11 @@
 //! 3.5 (flags), 4.4 (time), 5 and 7.1 (coordinates and bounds), 8.1 (packed data). The type of unpacked
 //! values is the one that xarray uses.
 
-use sciformats::{ElementType, Result};
+use sciformats::{Datum, Decoder, ElementType, Result};
 
 use super::characters;
 use crate::dataset::DecodeOptions;
-use crate::decoding::{Decoding, Numbers};
+use crate::decoding::{Bound, Decoding, Numbers};
 use crate::node::Node;
 use crate::time::{Calendar, TimeUnits};
 use crate::variable::{Coordinate, Flags, Role, Variable};
@@ -165,19 +165,40 @@ fn same_bits(number: f64, stored: &ElementType, from: &ElementType) -> f64 {
     }
 }
 
-/// Returns whether a type has a number, so that it can be the smallest or the largest valid one. Floating-point numbers are rounded.
-fn is_bound(number: f64, of: &ElementType) -> bool {
-    let (least, most) = match of {
-        ElementType::Int(size) => {
-            let beyond = 2f64.powi(i32::from(*size) * 8 - 1);
-            (-beyond, beyond)
-        }
-        ElementType::UInt(size) => (0.0, 2f64.powi(i32::from(*size) * 8)),
-        _ => return true,
+/// Returns the smallest or largest valid number that an attribute contains; `None` if the type does not have it. Floating-point numbers
+/// are rounded.
+fn bound(datum: &Datum<'_>, stored: &ElementType, from: &ElementType) -> Option<Bound> {
+    let bound = match datum.to_i128() {
+        Some(number) => Bound::Whole(number),
+        None => Bound::Point(datum.to_f64()?),
     };
-    // Of eight bytes, the largest number is rounded to the one beyond it.
-    let inside = number >= least && (number < most || (number == most && most >= 2f64.powi(63)));
-    inside && number.fract() == 0.0
+    let (least, most): (i128, i128) = match from {
+        ElementType::Int(size @ 1..=8) => (-1 << (size * 8 - 1), (1 << (size * 8 - 1)) - 1),
+        ElementType::UInt(size @ 1..=8) => (0, (1 << (size * 8)) - 1),
+        _ => return Some(bound),
+    };
+    let whole = bound.integer(true)?;
+    // An attribute of the type of the other sign has the same bits.
+    let whole = match (stored, from) {
+        (ElementType::Int(size @ 1..=8), ElementType::UInt(_)) if whole < 0 => {
+            whole.checked_add(1 << (size * 8))?
+        }
+        (ElementType::UInt(size @ 1..=8), ElementType::Int(_)) if whole > most => {
+            whole.checked_sub(1 << (size * 8))?
+        }
+        _ => whole,
+    };
+    let is_whole = bound.integer(true) == bound.integer(false);
+    (is_whole && (least..=most).contains(&whole)).then_some(Bound::Whole(whole))
+}
+
+/// Returns the smallest and largest valid numbers that an attribute contains; nothing if there is none, or if the type does not have
+/// all of them: as in netCDF4, they are not used then.
+fn bounds(node: &Node, name: &str, (stored, from): (&ElementType, &ElementType)) -> Result<Vec<Bound>> {
+    let Some(value) = node.attribute(name)? else { return Ok(Vec::new()) };
+    let bytes = value.data?;
+    let bounds = Decoder::new(&value.element, &bytes).map(|datum| Ok(bound(&datum?, stored, from)));
+    Ok(bounds.collect::<Result<Option<Vec<Bound>>>>()?.unwrap_or_default())
 }
 
 impl Packing {
@@ -192,12 +213,7 @@ impl Packing {
         }
         numbers.fill.dedup();
         if options.valid {
-            let bounds = |name: &str| -> Result<Vec<f64>> {
-                let values = node.numbers(name)?.unwrap_or_default().into_iter();
-                let values: Vec<f64> = values.map(|value| same_bits(value, element, &from)).collect();
-                // As in netCDF4, bounds that the type does not have are not used.
-                Ok(if values.iter().all(|&value| is_bound(value, &from)) { values } else { Vec::new() })
-            };
+            let bounds = |name: &str| bounds(node, name, (element, &from));
             numbers.valid = match bounds("valid_range")?.as_slice() {
                 &[least, most] => (Some(least), Some(most)),
                 _ => (bounds("valid_min")?.first().copied(), bounds("valid_max")?.first().copied()),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sciformats::{Datum, Decoder, ElementType, Error, Result};
 
-pub use numbers::Numbers;
+pub use numbers::{Bound, Numbers};
 pub(crate) use order::{Order, transposed};
 
 use crate::time::{Calendar, DateTime, Period, TimeUnits};
@@ -277,14 +277,14 @@ fn times(numbers: &Numbers, units: &TimeUnits, bytes: &[u8]) -> Result<Vec<Optio
     let plain = numbers.scale.is_none() && numbers.offset.is_none();
     let mut moments = Vec::new();
     if whole && plain {
-        let (least, most) = numbers.valid;
+        let least = numbers.valid.0.and_then(|bound| bound.integer(true));
+        let most = numbers.valid.1.and_then(|bound| bound.integer(false));
         for datum in Decoder::new(&numbers.from, bytes) {
             let value = datum?.to_i128();
             let stands = |value: &i128| {
-                let float = *value as f64;
-                !numbers.fill.contains(&float)
-                    && least.is_none_or(|least| float >= least)
-                    && most.is_none_or(|most| float <= most)
+                !numbers.fill.contains(&(*value as f64))
+                    && least.is_none_or(|least| *value >= least)
+                    && most.is_none_or(|most| *value <= most)
             };
             moments.push(value.filter(stands).and_then(|value| units.moment_of_integer(value)));
         }

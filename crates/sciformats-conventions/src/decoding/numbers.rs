@@ -41,7 +41,37 @@ pub struct Numbers {
     /// Stored values that mean a missing value.
     pub fill: Vec<f64>,
     /// The smallest and the largest valid stored value.
-    pub valid: (Option<f64>, Option<f64>),
+    pub valid: (Option<Bound>, Option<Bound>),
+}
+
+/// The smallest or the largest valid number. Integers are exact, also beyond 2^53.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// An integer.
+    Whole(i128),
+    /// Any other number.
+    Point(f64),
+}
+
+impl Bound {
+    /// Returns the nearest binary64 number.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Self::Whole(number) => number as f64,
+            Self::Point(number) => number,
+        }
+    }
+
+    /// Returns the smallest integer that is not below, or the largest that is not above the bound; `None` for NaN.
+    pub(crate) fn integer(self, is_least: bool) -> Option<i128> {
+        match self {
+            Self::Whole(number) => Some(number),
+            Self::Point(number) if number.is_nan() => None,
+            // A number beyond all integers of the type becomes one that is also beyond them.
+            Self::Point(number) if is_least => Some(number.ceil() as i128),
+            Self::Point(number) => Some(number.floor() as i128),
+        }
+    }
 }
 
 /// A number as it is stored.
@@ -54,7 +84,7 @@ trait Stored: Copy + PartialOrd {
     fn equal(value: f64) -> Option<Self>;
     /// Returns the smallest number that is not below the lower bound, and the largest that is not above the
     /// upper one.
-    fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self);
+    fn bounds(least: Option<Bound>, most: Option<Bound>) -> (Self, Self);
 }
 
 macro_rules! integer {
@@ -78,17 +108,16 @@ macro_rules! integer {
                 // an integer of the type.
                 Some(value as $int).filter(|&int| int as f64 == value)
             }
-            fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self) {
-                let number = |bound: &f64| !bound.is_nan();
-                let (least, most) = (least.filter(number), most.filter(number));
-                if least.is_some_and(|bound| bound > <$int>::MAX as f64)
-                    || most.is_some_and(|bound| bound < <$int>::MIN as f64)
-                {
+            fn bounds(least: Option<Bound>, most: Option<Bound>) -> (Self, Self) {
+                let (low, high) = (i128::from(<$int>::MIN), i128::from(<$int>::MAX));
+                let least = least.and_then(|bound| bound.integer(true)).unwrap_or(low); // a bound
+                let most = most.and_then(|bound| bound.integer(false)).unwrap_or(high); // a bound
+                if least > high || most < low {
                     // No number of the type is inside.
                     return (<$int>::MAX, <$int>::MIN);
                 }
-                let least = least.map_or(<$int>::MIN, |bound| bound.ceil() as $int);
-                (least, most.map_or(<$int>::MAX, |bound| bound.floor() as $int))
+                // Both are numbers of the type.
+                (least.max(low) as $int, most.min(high) as $int)
             }
         }
     )*};
@@ -112,12 +141,12 @@ impl Stored for f32 {
     fn equal(value: f64) -> Option<Self> {
         Some(value as f32).filter(|&float| f64::from(float) == value)
     }
-    fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self) {
+    fn bounds(least: Option<Bound>, most: Option<Bound>) -> (Self, Self) {
         // A bound between two floats is rounded, which decides whether the nearer one is valid. Bounds in
         // files have the stored type.
         (
-            least.map_or(Self::NEG_INFINITY, |bound| bound as f32),
-            most.map_or(Self::INFINITY, |bound| bound as f32),
+            least.map_or(Self::NEG_INFINITY, |bound| bound.to_f64() as f32),
+            most.map_or(Self::INFINITY, |bound| bound.to_f64() as f32),
         )
     }
 }
@@ -139,8 +168,8 @@ impl Stored for f64 {
     fn equal(value: f64) -> Option<Self> {
         Some(value)
     }
-    fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self) {
-        (least.unwrap_or(Self::NEG_INFINITY), most.unwrap_or(Self::INFINITY))
+    fn bounds(least: Option<Bound>, most: Option<Bound>) -> (Self, Self) {
+        (least.map_or(Self::NEG_INFINITY, Bound::to_f64), most.map_or(Self::INFINITY, Bound::to_f64))
     }
 }
 
@@ -161,8 +190,11 @@ impl Stored for f16 {
     fn equal(value: f64) -> Option<Self> {
         Some(Self::from_f64(value)).filter(|&half| f64::from(half) == value)
     }
-    fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self) {
-        (least.map_or(Self::NEG_INFINITY, Self::from_f64), most.map_or(Self::INFINITY, Self::from_f64))
+    fn bounds(least: Option<Bound>, most: Option<Bound>) -> (Self, Self) {
+        {
+            let half = |bound: Bound| Self::from_f64(bound.to_f64());
+            (least.map_or(Self::NEG_INFINITY, half), most.map_or(Self::INFINITY, half))
+        }
     }
 }
 
@@ -340,7 +372,7 @@ mod tests {
         let mut numbers = Numbers::new(ElementType::Int(2));
         numbers.to = Some(ElementType::F32);
         numbers.fill = vec![-99.0, 7.5, 1e9]; // the last two are no stored values
-        numbers.valid = (Some(-50.5), Some(100.0));
+        numbers.valid = (Some(Bound::Point(-50.5)), Some(Bound::Whole(100)));
         let stored: Vec<u8> = [-99i16, 7, -51, -50, 100, 101].iter().flat_map(|n| n.to_le_bytes()).collect();
         let found = floats(&numbers.decode(&stored).unwrap());
         assert_eq!([found[1], found[3], found[4]], [7.0, -50.0, 100.0]);
@@ -351,13 +383,46 @@ mod tests {
     fn bounds_beyond_the_type_do_not_become_its_ends() {
         let valid = |valid: (Option<f64>, Option<f64>)| {
             let mut numbers = Numbers::new(ElementType::UInt(1));
-            (numbers.to, numbers.valid) = (Some(ElementType::F32), valid);
+            numbers.valid = (valid.0.map(Bound::Point), valid.1.map(Bound::Point));
+            numbers.to = Some(ElementType::F32);
             let found = floats(&numbers.decode(&[0, 1, 254, 255]).unwrap());
             found.iter().filter(|number| !number.is_nan()).count()
         };
         assert_eq!([valid((Some(256.0), None)), valid((None, Some(-1.0)))], [0, 0]);
         assert_eq!([valid((Some(-1.0), Some(256.0))), valid((Some(255.0), None))], [4, 1]);
         assert_eq!(valid((Some(f64::NAN), Some(f64::NAN))), 4);
+    }
+
+    #[test]
+    fn bounds_are_exact_integers() {
+        macro_rules! check {
+            ($($int:ty),*) => {$(
+                let ends = [<$int>::MIN, <$int>::MIN + 1, <$int>::MAX / 2, <$int>::MAX / 2 + 1, <$int>::MAX - 1, <$int>::MAX];
+                for bound in ends {
+                    let whole = Some(Bound::Whole(bound.into()));
+                    assert_eq!(<$int>::bounds(whole, None), (bound, <$int>::MAX));
+                    assert_eq!(<$int>::bounds(None, whole), (<$int>::MIN, bound));
+                }
+                let (below, above) = (i128::from(<$int>::MIN) - 1, i128::from(<$int>::MAX) + 1);
+                for (below, above) in [
+                    (Bound::Whole(below), Bound::Whole(above)),
+                    (Bound::Point(-1e300), Bound::Point(1e300)),
+                    (Bound::Point(f64::NAN), Bound::Point(f64::NAN)),
+                ] {
+                    assert_eq!(<$int>::bounds(Some(below), Some(above)), (<$int>::MIN, <$int>::MAX));
+                }
+                let none = (<$int>::MAX, <$int>::MIN);
+                assert_eq!(<$int>::bounds(Some(Bound::Whole(above)), None), none);
+                assert_eq!(<$int>::bounds(None, Some(Bound::Whole(below))), none);
+            )*};
+        }
+        check!(i8, u8, i16, u16, i32, u32, i64, u64);
+        let mut numbers = Numbers::new(ElementType::UInt(8));
+        numbers.to = Some(ElementType::F64);
+        numbers.valid = (None, Some(Bound::Whole(i64::MAX.into())));
+        let stored: Vec<u8> = [(1u64 << 63) - 1, 1 << 63].iter().flat_map(|n| n.to_le_bytes()).collect();
+        let found: Vec<f64> = f64::each(&numbers.decode(&stored).unwrap()).collect();
+        assert!(found[0] == 2f64.powi(63) && found[1].is_nan());
     }
 
     #[test]
@@ -368,7 +433,8 @@ mod tests {
             for valid in [(None, None), (Some(-30.0), None), (Some(-30.0), Some(20.0))] {
                 for to in [ElementType::F32, ElementType::F64] {
                     let mut numbers = Numbers::new(ElementType::Int(2));
-                    (numbers.scale, numbers.fill, numbers.valid) = (Some(0.5), fill.to_vec(), valid);
+                    (numbers.scale, numbers.fill) = (Some(0.5), fill.to_vec());
+                    numbers.valid = (valid.0.map(Bound::Point), valid.1.map(Bound::Point));
                     numbers.to = Some(to.clone());
                     // What the buffer contained before makes no difference.
                     let mut out = vec![7; 1000];

@@ -105,13 +105,30 @@ impl AnnData {
     ///
     /// [`Error::Usage`] if the path exists already.
     pub fn frame(&mut self, path: &str, index: &[&str]) -> Result<Frame<'_>> {
+        self.frame_with_index(path, ("_index", index))
+    }
+
+    /// As [`frame`](Self::frame), where the names of the rows have a name themselves, which no column has.
+    ///
+    /// ```no_run
+    /// use sciformats_conventions::write::AnnData;
+    ///
+    /// let mut file = AnnData::create("cells.h5ad")?;
+    /// file.frame_with_index("obs", ("barcode", &["AAAC", "AAAG"]))?.column("depth", &[0.5, 1.5])?;
+    /// # Ok::<(), sciformats_conventions::sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`frame`](Self::frame).
+    pub fn frame_with_index(&mut self, path: &str, (name, index): (&str, &[&str])) -> Result<Frame<'_>> {
         self.mapping(path)?;
         let mut group = self.writer.group(path)?;
         encoded(&mut group, "dataframe", "0.2.0")?;
-        group.attribute("_index", "_index")?;
+        group.attribute("_index", name)?;
         let columns = self.frames.entry(path.to_owned()).or_default();
         let mut frame = Frame { group, level: self.level, rows: index.len(), columns };
-        frame.array("_index", "string-array", index)?;
+        frame.array(name, "string-array", index)?;
         Ok(frame)
     }
 

@@ -24,6 +24,16 @@ const OWN: [&str; 8] = [
     "_Netcdf4Coordinates",
 ];
 
+/// What becomes of values that are neither numbers nor texts.
+const AS_JSON: &str = "attributes of netCDF do not have: it becomes a text in JSON";
+
+/// What an attribute becomes.
+pub(super) struct Said {
+    pub(super) told: Told,
+    /// What is changed or left out.
+    pub(super) changes: Vec<String>,
+}
+
 /// Adds the attributes that say what integers stand for. The names of an enumeration are words there, which are divided by
 /// spaces: [`are_words`] tells whether they remain as they are.
 pub(super) fn describe(element: &ElementType, attributes: &mut Vec<(String, Told)>) {
@@ -180,14 +190,14 @@ pub(super) fn attributes(
         let at = format!("{path}@{name}");
         let value = attribute.value.as_ref().ok();
         let wider = value.and_then(|value| wider(&value.element));
-        let mut add = |name: &str, told: Told, escaped: bool| {
+        let mut add = |name: &str, Said { told, changes }: Said, escaped: bool| {
             if escaped {
                 losses.push((at.clone(), ESCAPED.into()));
             }
             if is_other(&attribute.name) {
                 losses.push((at.clone(), ESCAPED_NAME.into()));
             }
-            losses.extend(wider.iter().map(|why| (at.clone(), why.clone())));
+            losses.extend(wider.iter().chain(&changes).map(|why| (at.clone(), why.clone())));
             all.push((at.clone(), name.to_owned(), told));
         };
         #[cfg(feature = "blosc2")]
@@ -196,14 +206,17 @@ pub(super) fn attributes(
             let value = bytes.and_then(|bytes| crate::metalayer::attribute(bytes));
             let told = value.as_ref().and_then(said);
             // What is neither a number nor a text is told as JSON.
-            let json = || data.file().source().attribute_json(node.id(), &attribute).map(Told::Text);
+            let json = || {
+                let told = Told::Text(data.file().source().attribute_json(node.id(), &attribute)?);
+                Some(Said { told, changes: vec![format!("has values that {AS_JSON}")] })
+            };
             if let Some(told) = told.or_else(json) {
                 add(inner, told, value.as_ref().is_some_and(is_escaped));
                 continue;
             }
         }
         match value.and_then(said) {
-            Some(told) => add(&name, told, value.is_some_and(is_escaped)),
+            Some(said) => add(&name, said, value.is_some_and(is_escaped)),
             None => losses.push((at, "is a value that an attribute of netCDF cannot be".into())),
         }
     }
@@ -241,8 +254,8 @@ fn is_escaped(value: &AttributeValue) -> bool {
     Decoder::new(&value.element, bytes).any(|datum| datum.is_ok_and(|datum| escaped(&datum)))
 }
 
-/// Returns the value of an attribute: numbers, texts, or anything else as JSON.
-pub(super) fn said(value: &AttributeValue) -> Option<Told> {
+/// Returns the value of an attribute, which is numbers, texts, or anything else as JSON, and what changes in it.
+pub(super) fn said(value: &AttributeValue) -> Option<Said> {
     let shape = value.shape.as_ref()?;
     let bytes = value.data.as_ref().ok()?;
     let (mut numbers, mut whole, mut natural) = (Vec::new(), Vec::new(), Vec::new());
@@ -266,54 +279,84 @@ pub(super) fn said(value: &AttributeValue) -> Option<Told> {
     let rounds =
         value.element.is_real() && !matches!(value.element, ElementType::Int(_) | ElementType::UInt(_));
     let kind = Kind::of(&value.element).unwrap_or(Kind::I64); // of integers that netCDF does not have
-    match () {
-        () if count == 0 => None,
-        () if whole.len() == count && value.element != ElementType::Bool => Some(Told::Whole(whole, kind)),
-        () if natural.len() == count && value.element != ElementType::Bool => Some(Told::Natural(natural)),
-        () if numbers.len() == count && rounds => Some(Told::Numbers(numbers, kind)),
-        () if texts.len() == count && shape.is_empty() => texts.pop().map(Told::Text),
-        () if texts.len() == count => Some(Told::Texts(texts)),
-        () if count == 1 => others.pop().map(Told::Text),
-        () => Some(Told::Text(format!("[{}]", others.join(", ")))),
+    let told = match () {
+        () if count == 0 => return None,
+        () if whole.len() == count => Told::Whole(whole, kind),
+        () if natural.len() == count => Told::Natural(natural),
+        () if numbers.len() == count && rounds => Told::Numbers(numbers, kind),
+        () if texts.len() == count && shape.is_empty() => Told::Text(texts.pop()?),
+        () if texts.len() == count => Told::Texts(texts),
+        () => {
+            let json = if count == 1 { others.pop()? } else { format!("[{}]", others.join(", ")) };
+            let why = format!("is of type {}, which {AS_JSON}", value.element);
+            return Some(Said { told: Told::Text(json), changes: vec![why] });
+        }
+    };
+    let mut changes = Vec::new();
+    if matches!(value.element, ElementType::Enum { .. }) {
+        changes.push(format!("is of an enumeration, whose names are left out: it becomes {}", kind.word()));
     }
+    if value.element == ElementType::Bool {
+        changes.push(format!("has truth values, which become {}", kind.word()));
+    }
+    if shape.len() > 1 {
+        changes.push(format!("has {} dimensions, of which a list of {count} values is left", shape.len()));
+    }
+    Some(Said { told, changes })
 }
 
-/// Returns a value of a tree as the value of an attribute; `None` for what has no meaning there.
-pub(super) fn told(value: &Value) -> Option<Told> {
-    Some(match value {
+/// Returns a value of a tree as the value of an attribute, and what changes in it; `None` for what has no meaning there.
+pub(super) fn told(value: &Value) -> Option<Said> {
+    let told = match value {
         Value::Text(text) => Told::Text(text.clone()),
-        Value::Bool(truth) => Told::Text(truth.to_string()),
-        Value::Integer(digits) => match digits.parse() {
-            Ok(number) => Told::Whole(vec![number], Kind::I64),
-            Err(_) => match digits.parse() {
-                Ok(number) => Told::Natural(vec![number]),
-                Err(_) => Told::Text(digits.to_string()),
-            },
+        Value::Integer(_) | Value::Float(_) => match numbers(std::slice::from_ref(value)) {
+            Some(told) => told,
+            None => return Some(json(value, "is an integer of more than 64 bits")),
         },
-        Value::Float(number) => Told::Numbers(vec![*number], Kind::F64),
-        Value::List(values) if !values.is_empty() => {
-            let each: Option<Vec<Told>> = values.iter().map(told).collect();
-            let mut whole = Vec::new();
-            let (mut numbers, mut texts) = (Vec::new(), Vec::new());
-            for one in each? {
-                match one {
-                    Told::Whole(one, _) => {
-                        numbers.extend(one.iter().map(|&number| number as f64));
-                        whole.extend(one);
-                    }
-                    Told::Numbers(one, _) => numbers.extend(one),
-                    Told::Text(one) => texts.push(one),
-                    _ => return Some(Told::Text(value.to_json())),
-                }
-            }
-            match values.len() {
-                count if whole.len() == count => Told::Whole(whole, Kind::I64),
-                count if numbers.len() == count => Told::Numbers(numbers, Kind::F64),
-                count if texts.len() == count => Told::Texts(texts),
-                _ => Told::Text(value.to_json()),
-            }
-        }
+        Value::List(values) => match numbers(values).or_else(|| texts(values)) {
+            Some(told) => told,
+            None if values.contains(&Value::Null) => return None,
+            None => return Some(json(value, "is a list of other values than numbers or texts")),
+        },
+        Value::Bool(_) => return Some(json(value, "is a truth value")),
+        Value::Record(_) => return Some(json(value, "is a record")),
+        Value::Complex(..) => return Some(json(value, "is a complex number")),
         Value::Null | Value::Bytes(_) => return None,
-        Value::List(_) | Value::Record(_) | Value::Complex(..) => Told::Text(value.to_json()),
-    })
+    };
+    Some(Said { told, changes: Vec::new() })
+}
+
+/// Returns a value as a text, and why it becomes one.
+fn json(value: &Value, what: &str) -> Said {
+    Said { told: Told::Text(value.to_json()), changes: vec![format!("{what}, which {AS_JSON}")] }
+}
+
+/// Returns numbers of one type, which have all of them without a change; `None` if there are none or other values, or if there is no
+/// such type.
+fn numbers(values: &[Value]) -> Option<Told> {
+    let all = |parse: fn(&Value) -> bool| !values.is_empty() && values.iter().all(parse);
+    if all(|value| matches!(value, Value::Integer(_))) {
+        let digits =
+            || values.iter().map(|value| if let Value::Integer(digits) = value { &**digits } else { "" });
+        let whole = digits().map(|digits| digits.parse().ok()).collect::<Option<Vec<i64>>>();
+        let natural = || digits().map(|digits| digits.parse().ok()).collect::<Option<Vec<u64>>>();
+        return whole.map(|whole| Told::Whole(whole, Kind::I64)).or_else(|| natural().map(Told::Natural));
+    }
+    let number = |value: &Value| match value {
+        Value::Float(number) => Some(*number),
+        Value::Integer(digits) => {
+            let whole: i64 = digits.parse().ok()?;
+            Some(whole as f64).filter(|&number| number as i128 == i128::from(whole))
+        }
+        _ => None,
+    };
+    let numbers = values.iter().map(number).collect::<Option<Vec<f64>>>()?;
+    (!numbers.is_empty()).then_some(Told::Numbers(numbers, Kind::F64))
+}
+
+/// Returns texts; `None` if there are none or other values.
+fn texts(values: &[Value]) -> Option<Told> {
+    let text = |value: &Value| if let Value::Text(text) = value { Some(text.clone()) } else { None };
+    let texts = values.iter().map(text).collect::<Option<Vec<String>>>()?;
+    (!texts.is_empty()).then_some(Told::Texts(texts))
 }

@@ -20,6 +20,18 @@ pub(super) struct Texts {
     pub(super) nul: bool,
     /// Some are not UTF-8.
     pub(super) other: bool,
+    /// Some are missing.
+    pub(super) missing: bool,
+}
+
+/// Returns whether values that become texts are missing.
+fn lacks(values: &Values) -> bool {
+    match values {
+        Values::Plain { missing, .. } => missing.as_ref().is_some_and(|missing| missing.contains(&true)),
+        Values::Text(texts) => texts.contains(&None),
+        Values::Times(times) => times.contains(&None),
+        Values::Categories { codes, .. } => codes.contains(&None),
+    }
 }
 
 /// How fine dates are.
@@ -113,6 +125,7 @@ impl Planned {
             return found;
         }
         let _ = self.pieces(&mut |_, values, _| {
+            found.missing |= lacks(&values);
             let (mut element, bytes) = values.into_canonical()?;
             while let ElementType::Array { element: inner, .. } = element {
                 element = *inner;

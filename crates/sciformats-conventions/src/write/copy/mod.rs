@@ -13,6 +13,8 @@
 //! | what a GSD file stores in each frame | a variable along the dimension `frame`; rows that a frame lacks are missing |
 //! | single values of a tree | attributes of the file |
 //! | numbers of attributes | numbers of the same type; of types that netCDF lacks, the next larger one, which is listed as a loss |
+//! | attributes of several dimensions, enumerations and truth values in attributes | lists and integers, which is listed as a loss |
+//! | other attributes and values of a tree than numbers and texts | texts in JSON, which is listed as a loss |
 //!
 //! A dimension has the name that the source gives it. Others are called `dim_N` after their length.
 
@@ -30,7 +32,7 @@ use sciformats::hdf5_pure::ObjectId;
 use sciformats::walk::{Found, breadth_first};
 use sciformats::{ElementType, Format, Name, Object, Result, Value};
 
-use self::attributes::{are_words, attributes, attributes_of, describe, is_other, told};
+use self::attributes::{Said, are_words, attributes, attributes_of, describe, is_other, told};
 use self::frames::Frames;
 use self::kind::{Kind, half};
 use self::names::{Found as Named, Names, Side};
@@ -47,6 +49,9 @@ const MICRO: i128 = 1_000;
 
 /// Why a text is left out.
 const NUL: &str = "is left out: it holds a text with a NUL, which netCDF takes for its end";
+
+/// What becomes of missing texts.
+const MISSING: &str = "holds missing texts, which become empty";
 
 /// What becomes of texts and of names that are not UTF-8.
 const ESCAPED: &str = "holds text that is not UTF-8, whose bytes become escapes such as `\\xb5`";
@@ -259,8 +264,10 @@ impl NetCdfCopy {
     fn global(&mut self, path: &str, value: &Value) {
         let name = path.trim_start_matches('/').replace('/', ".");
         match told(value) {
-            Some(told) if !name.is_empty() => self.values.push((path.to_owned(), name, told)),
-            _ if matches!(value, Value::Null) => {}
+            Some(Said { told, changes }) if !name.is_empty() => {
+                changes.into_iter().for_each(|why| self.lose(path, why));
+                self.values.push((path.to_owned(), name, told));
+            }
             _ => self.lose(path, "is a value that an attribute of netCDF cannot be"),
         }
     }
@@ -375,6 +382,9 @@ impl NetCdfCopy {
         }
         if texts.other {
             self.lose(path, ESCAPED);
+        }
+        if texts.missing {
+            self.lose(path, MISSING);
         }
         planned.name = names.variable(path, "", &planned.dimensions);
         self.variables.push(planned);
