@@ -1,13 +1,13 @@
 //! Values of Arrow arrays as text: for people and CSV, and as JSON.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     self, ArrowDictionaryKeyType, ArrowPrimitiveType, ArrowTemporalType, DecimalType, RunEndIndexType,
 };
-use arrow_array::{Array, OffsetSizeTrait, RunArray};
-use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+use arrow_array::{Array, RunArray};
+use arrow_schema::{DataType, Fields, IntervalUnit, TimeUnit};
 use sciformats_conventions::sciformats::model::write_text;
 use sciformats_conventions::time::{Calendar, DateTime};
 
@@ -35,39 +35,22 @@ pub fn write_cell(out: &mut String, style: Style, array: &dyn Array, row: usize)
     if row >= array.len() || array.is_null(row) {
         return missing(out, style);
     }
-    macro_rules! number {
-        ($kind:ty) => {{
-            let _ = write!(out, "{}", array.as_primitive::<$kind>().value(row));
-            true
-        }};
-    }
+    let cell = Cell { array, row };
     match array.data_type() {
         // An array of nothing but missing values has no marks of them.
         DataType::Null => missing(out, style),
-        DataType::Int8 => number!(types::Int8Type),
-        DataType::Int16 => number!(types::Int16Type),
-        DataType::Int32 => number!(types::Int32Type),
-        DataType::Int64 => number!(types::Int64Type),
-        DataType::UInt8 => number!(types::UInt8Type),
-        DataType::UInt16 => number!(types::UInt16Type),
-        DataType::UInt32 => number!(types::UInt32Type),
-        DataType::UInt64 => number!(types::UInt64Type),
-        DataType::Float16 => {
-            let value = array.as_primitive::<types::Float16Type>().value(row).to_f32();
-            float(out, style, value)
-        }
-        DataType::Float32 => {
-            let value = array.as_primitive::<types::Float32Type>().value(row);
-            float(out, style, value)
-        }
-        DataType::Float64 => {
-            let value = array.as_primitive::<types::Float64Type>().value(row);
-            float(out, style, value)
-        }
-        DataType::Boolean => {
-            let _ = write!(out, "{}", array.as_boolean().value(row));
-            true
-        }
+        DataType::Int8 => shown(out, cell.of::<types::Int8Type>()),
+        DataType::Int16 => shown(out, cell.of::<types::Int16Type>()),
+        DataType::Int32 => shown(out, cell.of::<types::Int32Type>()),
+        DataType::Int64 => shown(out, cell.of::<types::Int64Type>()),
+        DataType::UInt8 => shown(out, cell.of::<types::UInt8Type>()),
+        DataType::UInt16 => shown(out, cell.of::<types::UInt16Type>()),
+        DataType::UInt32 => shown(out, cell.of::<types::UInt32Type>()),
+        DataType::UInt64 => shown(out, cell.of::<types::UInt64Type>()),
+        DataType::Float16 => float(out, style, cell.of::<types::Float16Type>().to_f32()),
+        DataType::Float32 => float(out, style, cell.of::<types::Float32Type>()),
+        DataType::Float64 => float(out, style, cell.of::<types::Float64Type>()),
+        DataType::Boolean => shown(out, array.as_boolean().value(row)),
         DataType::Utf8 => text(out, style, array.as_string::<i32>().value(row)),
         DataType::LargeUtf8 => text(out, style, array.as_string::<i64>().value(row)),
         DataType::Utf8View => text(out, style, array.as_string_view().value(row)),
@@ -75,93 +58,97 @@ pub fn write_cell(out: &mut String, style: Style, array: &dyn Array, row: usize)
         DataType::LargeBinary => bytes(out, style, array.as_binary::<i64>().value(row)),
         DataType::BinaryView => bytes(out, style, array.as_binary_view().value(row)),
         DataType::FixedSizeBinary(_) => bytes(out, style, array.as_fixed_size_binary().value(row)),
-        DataType::Timestamp(unit, zone) => {
-            let count = match unit {
-                TimeUnit::Second => array.as_primitive::<types::TimestampSecondType>().value(row),
-                TimeUnit::Millisecond => array.as_primitive::<types::TimestampMillisecondType>().value(row),
-                TimeUnit::Microsecond => array.as_primitive::<types::TimestampMicrosecondType>().value(row),
-                TimeUnit::Nanosecond => array.as_primitive::<types::TimestampNanosecondType>().value(row),
-            };
-            moment(out, style, i128::from(count) * crate::decode::length(*unit), zone.is_some())
-        }
-        DataType::Date32 => {
-            let days = array.as_primitive::<types::Date32Type>().value(row);
-            moment(out, style, i128::from(days) * 86_400_000_000_000, false)
-        }
-        DataType::Date64 => {
-            let count = array.as_primitive::<types::Date64Type>().value(row);
-            moment(out, style, i128::from(count) * 1_000_000, false)
-        }
-        DataType::Duration(unit) => {
-            let count = match unit {
-                TimeUnit::Second => array.as_primitive::<types::DurationSecondType>().value(row),
-                TimeUnit::Millisecond => array.as_primitive::<types::DurationMillisecondType>().value(row),
-                TimeUnit::Microsecond => array.as_primitive::<types::DurationMicrosecondType>().value(row),
-                TimeUnit::Nanosecond => array.as_primitive::<types::DurationNanosecondType>().value(row),
-            };
-            seconds(out, i128::from(count) * crate::decode::length(*unit))
-        }
-        DataType::Dictionary(key, _) => match **key {
-            DataType::Int8 => name::<types::Int8Type>(out, style, array, row),
-            DataType::Int16 => name::<types::Int16Type>(out, style, array, row),
-            DataType::Int32 => name::<types::Int32Type>(out, style, array, row),
-            DataType::Int64 => name::<types::Int64Type>(out, style, array, row),
-            DataType::UInt8 => name::<types::UInt8Type>(out, style, array, row),
-            DataType::UInt16 => name::<types::UInt16Type>(out, style, array, row),
-            DataType::UInt32 => name::<types::UInt32Type>(out, style, array, row),
-            _ => name::<types::UInt64Type>(out, style, array, row),
-        },
-        DataType::FixedSizeList(..) => list(out, style, array.as_fixed_size_list().value(row).as_ref()),
-        DataType::List(_) => of_list::<i32>(out, style, array, row),
-        DataType::LargeList(_) => of_list::<i64>(out, style, array, row),
-        DataType::Struct(fields) => {
-            out.push('{');
-            for (at, (field, column)) in fields.iter().zip(array.as_struct().columns()).enumerate() {
-                out.push_str(if at > 0 { "," } else { "" });
-                write_text(out, field.name());
-                out.push(':');
-                write_cell(out, Style::Json, column.as_ref(), row);
-            }
-            out.push('}');
-            true
-        }
-        DataType::Decimal32(..) => decimal::<types::Decimal32Type>(out, array, row),
-        DataType::Decimal64(..) => decimal::<types::Decimal64Type>(out, array, row),
-        DataType::Decimal128(..) => decimal::<types::Decimal128Type>(out, array, row),
-        DataType::Decimal256(..) => decimal::<types::Decimal256Type>(out, array, row),
-        DataType::Time32(TimeUnit::Second) => time::<types::Time32SecondType>(out, style, array, row),
-        DataType::Time32(_) => time::<types::Time32MillisecondType>(out, style, array, row),
-        DataType::Time64(TimeUnit::Microsecond) => {
-            time::<types::Time64MicrosecondType>(out, style, array, row)
-        }
-        DataType::Time64(_) => time::<types::Time64NanosecondType>(out, style, array, row),
-        DataType::Interval(IntervalUnit::YearMonth) => {
-            let months = array.as_primitive::<types::IntervalYearMonthType>().value(row);
-            text(out, style, &format!("{months} months"))
-        }
-        DataType::Interval(IntervalUnit::DayTime) => {
-            let span = array.as_primitive::<types::IntervalDayTimeType>().value(row);
-            text(out, style, &format!("{} days {} ms", span.days, span.milliseconds))
-        }
-        DataType::Interval(IntervalUnit::MonthDayNano) => {
-            let span = array.as_primitive::<types::IntervalMonthDayNanoType>().value(row);
-            text(out, style, &format!("{} months {} days {} ns", span.months, span.days, span.nanoseconds))
-        }
+        DataType::Timestamp(unit, zone) => moment(out, style, cell.timestamp(*unit), zone.is_some()),
+        DataType::Date32 => moment(out, style, cell.days(), false),
+        DataType::Date64 => moment(out, style, cell.milliseconds(), false),
+        DataType::Duration(unit) => seconds(out, cell.duration(*unit)),
+        DataType::Dictionary(key, _) => category(out, style, cell, key),
+        DataType::FixedSizeList(..) => list(out, array.as_fixed_size_list().value(row).as_ref()),
+        DataType::List(_) => list(out, array.as_list::<i32>().value(row).as_ref()),
+        DataType::LargeList(_) => list(out, array.as_list::<i64>().value(row).as_ref()),
+        DataType::Struct(fields) => record(out, cell, fields),
+        DataType::Decimal32(..) => decimal::<types::Decimal32Type>(out, cell),
+        DataType::Decimal64(..) => decimal::<types::Decimal64Type>(out, cell),
+        DataType::Decimal128(..) => decimal::<types::Decimal128Type>(out, cell),
+        DataType::Decimal256(..) => decimal::<types::Decimal256Type>(out, cell),
+        DataType::Time32(TimeUnit::Second) => time::<types::Time32SecondType>(out, style, cell),
+        DataType::Time32(_) => time::<types::Time32MillisecondType>(out, style, cell),
+        DataType::Time64(TimeUnit::Microsecond) => time::<types::Time64MicrosecondType>(out, style, cell),
+        DataType::Time64(_) => time::<types::Time64NanosecondType>(out, style, cell),
+        DataType::Interval(unit) => interval(out, style, cell, *unit),
         // A list of records with a key and a value.
-        DataType::Map(..) => list(out, style, &array.as_map().value(row)),
-        DataType::ListView(_) => list(out, style, array.as_list_view::<i32>().value(row).as_ref()),
-        DataType::LargeListView(_) => list(out, style, array.as_list_view::<i64>().value(row).as_ref()),
+        DataType::Map(..) => list(out, &array.as_map().value(row)),
+        DataType::ListView(_) => list(out, array.as_list_view::<i32>().value(row).as_ref()),
+        DataType::LargeListView(_) => list(out, array.as_list_view::<i64>().value(row).as_ref()),
         DataType::Union(..) => write_cell(out, style, array.as_union().value(row).as_ref(), 0),
         DataType::RunEndEncoded(ends, _) => match ends.data_type() {
-            DataType::Int16 => run::<types::Int16Type>(out, style, array, row),
-            DataType::Int32 => run::<types::Int32Type>(out, style, array, row),
-            _ => run::<types::Int64Type>(out, style, array, row),
+            DataType::Int16 => run::<types::Int16Type>(out, style, cell),
+            DataType::Int32 => run::<types::Int32Type>(out, style, cell),
+            _ => run::<types::Int64Type>(out, style, cell),
         },
     }
 }
 
+/// A row of an array.
+#[derive(Clone, Copy)]
+struct Cell<'a> {
+    array: &'a dyn Array,
+    row: usize,
+}
+
+impl Cell<'_> {
+    /// Returns the number that is stored.
+    #[inline]
+    fn of<K: ArrowPrimitiveType>(self) -> K::Native {
+        self.array.as_primitive::<K>().value(self.row)
+    }
+
+    /// Returns the nanoseconds of a date and time since 1970.
+    #[inline]
+    fn timestamp(self, unit: TimeUnit) -> i128 {
+        let count = match unit {
+            TimeUnit::Second => self.of::<types::TimestampSecondType>(),
+            TimeUnit::Millisecond => self.of::<types::TimestampMillisecondType>(),
+            TimeUnit::Microsecond => self.of::<types::TimestampMicrosecondType>(),
+            TimeUnit::Nanosecond => self.of::<types::TimestampNanosecondType>(),
+        };
+        i128::from(count) * crate::decode::length(unit)
+    }
+
+    /// Returns the nanoseconds of a date that is a number of days.
+    #[inline]
+    fn days(self) -> i128 {
+        i128::from(self.of::<types::Date32Type>()) * 86_400_000_000_000
+    }
+
+    /// Returns the nanoseconds of a date that is a number of milliseconds.
+    #[inline]
+    fn milliseconds(self) -> i128 {
+        i128::from(self.of::<types::Date64Type>()) * 1_000_000
+    }
+
+    /// Returns the nanoseconds of a span.
+    #[inline]
+    fn duration(self, unit: TimeUnit) -> i128 {
+        let count = match unit {
+            TimeUnit::Second => self.of::<types::DurationSecondType>(),
+            TimeUnit::Millisecond => self.of::<types::DurationMillisecondType>(),
+            TimeUnit::Microsecond => self.of::<types::DurationMicrosecondType>(),
+            TimeUnit::Nanosecond => self.of::<types::DurationNanosecondType>(),
+        };
+        i128::from(count) * crate::decode::length(unit)
+    }
+}
+
+/// An integer or a truth value, which every style shows the same way.
+#[inline]
+fn shown(out: &mut String, value: impl Display) -> bool {
+    let _ = write!(out, "{value}");
+    true
+}
+
 /// A value that is stored once for several rows.
-fn run<K: RunEndIndexType>(out: &mut String, style: Style, array: &dyn Array, row: usize) -> bool {
+fn run<K: RunEndIndexType>(out: &mut String, style: Style, Cell { array, row }: Cell<'_>) -> bool {
     match array.as_any().downcast_ref::<RunArray<K>>() {
         Some(runs) => write_cell(out, style, runs.values().as_ref(), runs.get_physical_index(row)),
         None => missing(out, style),
@@ -179,13 +166,13 @@ fn seconds(out: &mut String, nanoseconds: i128) -> bool {
 }
 
 /// A decimal number with all its digits.
-fn decimal<K: DecimalType>(out: &mut String, array: &dyn Array, row: usize) -> bool {
+fn decimal<K: DecimalType>(out: &mut String, Cell { array, row }: Cell<'_>) -> bool {
     out.push_str(&array.as_primitive::<K>().value_as_string(row));
     true
 }
 
 /// A time of day, such as `12:30:00.5`.
-fn time<K: ArrowTemporalType>(out: &mut String, style: Style, array: &dyn Array, row: usize) -> bool
+fn time<K: ArrowTemporalType>(out: &mut String, style: Style, Cell { array, row }: Cell<'_>) -> bool
 where
     i64: From<K::Native>,
 {
@@ -195,6 +182,22 @@ where
         // No day has it, so only the number can be shown.
         None => text(out, style, &i64::from(times.value(row)).to_string()),
     }
+}
+
+/// A span whose months and days have no fixed length.
+fn interval(out: &mut String, style: Style, cell: Cell<'_>, unit: IntervalUnit) -> bool {
+    let told = match unit {
+        IntervalUnit::YearMonth => format!("{} months", cell.of::<types::IntervalYearMonthType>()),
+        IntervalUnit::DayTime => {
+            let span = cell.of::<types::IntervalDayTimeType>();
+            format!("{} days {} ms", span.days, span.milliseconds)
+        }
+        IntervalUnit::MonthDayNano => {
+            let span = cell.of::<types::IntervalMonthDayNanoType>();
+            format!("{} months {} days {} ns", span.months, span.days, span.nanoseconds)
+        }
+    };
+    text(out, style, &told)
 }
 
 fn missing(out: &mut String, style: Style) -> bool {
@@ -246,7 +249,21 @@ fn moment(out: &mut String, style: Style, nanoseconds: i128, zoned: bool) -> boo
     true
 }
 
-fn name<K: ArrowDictionaryKeyType>(out: &mut String, style: Style, array: &dyn Array, row: usize) -> bool
+/// A value that is stored once for all rows with its key.
+fn category(out: &mut String, style: Style, cell: Cell<'_>, key: &DataType) -> bool {
+    match key {
+        DataType::Int8 => name::<types::Int8Type>(out, style, cell),
+        DataType::Int16 => name::<types::Int16Type>(out, style, cell),
+        DataType::Int32 => name::<types::Int32Type>(out, style, cell),
+        DataType::Int64 => name::<types::Int64Type>(out, style, cell),
+        DataType::UInt8 => name::<types::UInt8Type>(out, style, cell),
+        DataType::UInt16 => name::<types::UInt16Type>(out, style, cell),
+        DataType::UInt32 => name::<types::UInt32Type>(out, style, cell),
+        _ => name::<types::UInt64Type>(out, style, cell),
+    }
+}
+
+fn name<K: ArrowDictionaryKeyType>(out: &mut String, style: Style, Cell { array, row }: Cell<'_>) -> bool
 where
     <K as ArrowPrimitiveType>::Native: TryInto<usize>,
 {
@@ -257,11 +274,21 @@ where
     }
 }
 
-fn of_list<O: OffsetSizeTrait>(out: &mut String, style: Style, array: &dyn Array, row: usize) -> bool {
-    list(out, style, array.as_list::<O>().value(row).as_ref())
+/// A record as an object of JSON, in every style.
+fn record(out: &mut String, Cell { array, row }: Cell<'_>, fields: &Fields) -> bool {
+    out.push('{');
+    for (at, (field, column)) in fields.iter().zip(array.as_struct().columns()).enumerate() {
+        out.push_str(if at > 0 { "," } else { "" });
+        write_text(out, field.name());
+        out.push(':');
+        write_cell(out, Style::Json, column.as_ref(), row);
+    }
+    out.push('}');
+    true
 }
 
-fn list(out: &mut String, _style: Style, values: &dyn Array) -> bool {
+/// A list as one of JSON, in every style.
+fn list(out: &mut String, values: &dyn Array) -> bool {
     out.push('[');
     for at in 0..values.len() {
         out.push_str(if at > 0 { "," } else { "" });

@@ -91,20 +91,10 @@ fn integers(values: Vector, to: Whole, lenient: bool) -> Result<Vec<Option<i128>
     }
 }
 
-/// Converts values.
+/// Converts values. What cannot be converted is an error, or missing if that is wanted.
 pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
-    let refused =
-        |text: &str, what: &str| -> Error { Error::usage("sql", format!("takes {text:?} for {what}")) };
-    if to == To::Day {
-        const DAY: i128 = 86_400_000_000_000;
-        return Ok(match cast(values, To::Moment, lenient)? {
-            Vector::Moment(values) => {
-                Vector::Moment(each(values, |moment| Ok(moment - moment.rem_euclid(DAY)))?)
-            }
-            other => return Err(wrong("a conversion to a date", &other)),
-        });
-    }
     Ok(match (values, to) {
+        (values, To::Day) => days(cast(values, To::Moment, lenient)?)?,
         (Vector::Null(rows), To::Bool) => Vector::Bool(vec![None; rows]),
         (Vector::Null(rows), To::Float) => Vector::Float(vec![None; rows]),
         (Vector::Null(rows), To::Text) => Vector::Text(vec![None; rows]),
@@ -125,41 +115,7 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
         (Vector::Int(values), To::Float) => Vector::Float(each(values, |value| Ok(value as f64))?),
         (Vector::Int(values), To::Bool) => Vector::Bool(each(values, |value| Ok(value != 0))?),
         (values, To::Text) => Vector::Text(text_of(values)?),
-        (Vector::Text(values), to) => {
-            let parsed = |what: &str, found: Option<bool>, text: &str| match found {
-                Some(true) => Ok(true),
-                _ if lenient => Ok(false),
-                _ => Err(refused(text, what)),
-            };
-            macro_rules! parse {
-                ($variant:ident, $what:expr, $parse:expr) => {{
-                    let mut out = Vec::with_capacity(values.len());
-                    for text in values {
-                        let Some(text) = text else {
-                            out.push(None);
-                            continue;
-                        };
-                        let found = $parse(text.trim());
-                        parsed($what, Some(found.is_some()), &text)?;
-                        out.push(found);
-                    }
-                    Vector::$variant(out)
-                }};
-            }
-            match to {
-                To::Float => parse!(Float, "a number", |text: &str| text.parse().ok()),
-                To::Bool => {
-                    parse!(Bool, "a truth value", |text: &str| match text.to_ascii_lowercase().as_str() {
-                        "true" | "t" | "yes" | "y" | "1" => Some(true),
-                        "false" | "f" | "no" | "n" | "0" => Some(false),
-                        _ => None,
-                    })
-                }
-                To::Time => parse!(Time, "a time of day", exact::time),
-                To::Span => parse!(Span, "a span", exact::span),
-                _ => parse!(Moment, "a date", crate::dates::moment),
-            }
-        }
+        (Vector::Text(texts), to) => parsed(texts, to, lenient)?,
         (Vector::Moment(values), To::Float) => Vector::Float(each(values, |moment| Ok(moment as f64 / 1e9))?),
         (Vector::Int(values), To::Moment) => {
             Vector::Moment(each(values, |seconds| seconds.checked_mul(1_000_000_000).ok_or_else(overflow))?)
@@ -173,6 +129,52 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
         }
         (other, _) => return Err(wrong("a conversion to another type", &other)),
     })
+}
+
+/// Returns the first moments of the days of dates.
+fn days(values: Vector) -> Result<Vector> {
+    match values {
+        Vector::Moment(values) => {
+            Ok(Vector::Moment(each(values, |moment| Ok(moment - moment.rem_euclid(exact::DAY)))?))
+        }
+        other => Err(wrong("a conversion to a date", &other)),
+    }
+}
+
+/// Reads texts as values of another type.
+fn parsed(texts: Vec<Option<Arc<str>>>, to: To, lenient: bool) -> Result<Vector> {
+    Ok(match to {
+        To::Float => Vector::Float(each_parsed(texts, "a number", lenient, |text| text.parse().ok())?),
+        To::Bool => Vector::Bool(each_parsed(texts, "a truth value", lenient, truth)?),
+        To::Time => Vector::Time(each_parsed(texts, "a time of day", lenient, exact::time)?),
+        To::Span => Vector::Span(each_parsed(texts, "a span", lenient, exact::span)?),
+        _ => Vector::Moment(each_parsed(texts, "a date", lenient, crate::dates::moment)?),
+    })
+}
+
+fn each_parsed<T>(
+    texts: Vec<Option<Arc<str>>>,
+    what: &str,
+    lenient: bool,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<Option<T>>> {
+    let value = |text: Option<Arc<str>>| match text {
+        None => Ok(None),
+        Some(text) => match parse(text.trim()) {
+            None if !lenient => Err(Error::usage("sql", format!("takes {text:?} for {what}"))),
+            found => Ok(found),
+        },
+    };
+    texts.into_iter().map(value).collect()
+}
+
+/// Reads a truth value.
+fn truth(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "t" | "yes" | "y" | "1" => Some(true),
+        "false" | "f" | "no" | "n" | "0" => Some(false),
+        _ => None,
+    }
 }
 
 /// Returns values as texts.

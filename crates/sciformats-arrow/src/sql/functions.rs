@@ -18,112 +18,76 @@ const SECOND: i128 = 1_000_000_000;
 pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> Result<Vector> {
     let mut arguments = arguments.into_iter();
     let mut next = || arguments.next().unwrap_or(Vector::Null(rows));
-    let float = |values: Vector, of: fn(f64) -> f64| -> Result<Vector> {
-        Ok(Vector::Float(each(values.floats("a function of numbers")?, |value| Ok(of(value)))?))
-    };
-    Ok(match function {
-        Function::Abs => match next() {
-            Vector::Int(values) => {
-                Vector::Int(each(values, |value| value.checked_abs().ok_or_else(overflow))?)
-            }
-            Vector::Decimal(values, digits) => {
-                Vector::Decimal(each(values, |value| value.checked_abs().ok_or_else(overflow))?, digits)
-            }
-            Vector::Span(values) => {
-                Vector::Span(each(values, |span| span.checked_abs().ok_or_else(overflow))?)
-            }
-            other => float(other, f64::abs)?,
-        },
-        Function::Sign => match next() {
-            Vector::Int(values) | Vector::Decimal(values, _) | Vector::Span(values) => {
-                Vector::Int(each(values, |value| Ok(value.signum()))?)
-            }
-            other => float(other, |value| if value == 0.0 { 0.0 } else { value.signum() })?,
-        },
-        Function::Ceil => whole(next(), f64::ceil, exact::up)?,
-        Function::Floor => whole(next(), f64::floor, exact::down)?,
-        Function::Round => {
-            let of = next();
-            rounded(of, arguments.next())?
+    match function {
+        Function::Abs => size(next()),
+        Function::Sign => sign(next()),
+        Function::Ceil => whole(next(), f64::ceil, exact::up),
+        Function::Floor => whole(next(), f64::floor, exact::down),
+        Function::Round => rounded(next(), arguments.next()),
+        Function::Sqrt => float(next(), f64::sqrt),
+        Function::Exp => float(next(), f64::exp),
+        Function::Ln => float(next(), f64::ln),
+        Function::Log10 => float(next(), f64::log10),
+        Function::Sin => float(next(), f64::sin),
+        Function::Cos => float(next(), f64::cos),
+        Function::Tan => float(next(), f64::tan),
+        Function::Atan2 => float_of_two(next(), next(), f64::atan2),
+        Function::Power => float_of_two(next(), next(), f64::powf),
+        Function::IsFinite => {
+            Ok(Vector::Bool(each(next().floats("isfinite")?, |value| Ok(value.is_finite()))?))
         }
-        Function::Sqrt => float(next(), f64::sqrt)?,
-        Function::Exp => float(next(), f64::exp)?,
-        Function::Ln => float(next(), f64::ln)?,
-        Function::Log10 => float(next(), f64::log10)?,
-        Function::Sin => float(next(), f64::sin)?,
-        Function::Cos => float(next(), f64::cos)?,
-        Function::Tan => float(next(), f64::tan)?,
-        Function::Atan2 | Function::Power => {
-            let (left, right) =
-                (next().floats("a function of numbers")?, next().floats("a function of numbers")?);
-            let of = |l: f64, r: f64| if function == Function::Power { l.powf(r) } else { l.atan2(r) };
-            Vector::Float(left.into_iter().zip(right).map(|(l, r)| Some(of(l?, r?))).collect())
-        }
-        Function::IsFinite => Vector::Bool(each(next().floats("isfinite")?, |value| Ok(value.is_finite()))?),
-        Function::Lower => text(next(), str::to_lowercase)?,
-        Function::Upper => text(next(), str::to_uppercase)?,
-        Function::Trim => text(next(), |text| text.trim().to_owned())?,
+        Function::Lower => text(next(), str::to_lowercase),
+        Function::Upper => text(next(), str::to_uppercase),
+        Function::Trim => text(next(), |text| text.trim().to_owned()),
         Function::Length => {
             let texts = next().texts("length")?;
-            Vector::Int(each(texts, |text| Ok(text.chars().count() as i128))?)
+            Ok(Vector::Int(each(texts, |text| Ok(text.chars().count() as i128))?))
         }
-        Function::Substring => {
-            let (texts, from, count) = (next().texts("substring")?, next(), arguments.next());
-            substrings(texts, &from, count.as_ref())?
-        }
-        Function::Replace => {
-            let (texts, from, to) =
-                (next().texts("replace")?, next().texts("replace")?, next().texts("replace")?);
-            let replaced = texts.into_iter().zip(from).zip(to).map(|((text, from), to)| {
-                let (text, from, to) = (text?, from?, to?);
-                Some(if from.is_empty() { text } else { Arc::from(text.replace(&*from, &to)) })
-            });
-            Vector::Text(replaced.collect())
-        }
-        Function::StartsWith | Function::Contains => {
-            let (texts, parts) = (next().texts("a search in texts")?, next().texts("a search in texts")?);
-            let start = function == Function::StartsWith;
-            let found = texts.into_iter().zip(parts).map(|(text, part)| {
-                let (text, part) = (text?, part?);
-                Some(if start { text.starts_with(&*part) } else { text.contains(&*part) })
-            });
-            Vector::Bool(found.collect())
-        }
-        Function::NullIf => {
-            let (left, right) = (next(), next());
-            let (one, other) = alike(left.clone(), right)?;
-            let equal = compared(&one, &other, Ordering::is_eq)?.into_iter().enumerate();
-            let kept = equal.map(|(row, equal)| (equal != Some(true)).then_some(row));
-            left.taken(&kept.collect::<Vec<_>>())
-        }
-        Function::Greatest | Function::Least => {
-            let all: Vec<Vector> = arguments.collect();
-            let wanted = if function == Function::Greatest { Ordering::Greater } else { Ordering::Less };
-            let best = |row: usize| {
-                let mut best = 0;
-                for (at, of) in all.iter().enumerate().skip(1) {
-                    let before = all.get(best).map_or(Value::Null, |of| of.value(row));
-                    let value = of.value(row);
-                    if before == Value::Null || value.order(&before) == Some(wanted) {
-                        best = at;
-                    }
-                }
-                (best, row)
-            };
-            chosen_of(&all, &(0..rows).map(best).collect::<Vec<_>>())?
-        }
-        Function::Part(part) => parts(next(), part)?,
+        Function::Substring => substrings(next().texts("substring")?, &next(), arguments.next().as_ref()),
+        Function::Replace => replaced(next(), next(), next()),
+        Function::StartsWith => searched(next(), next(), |text, part| text.starts_with(part)),
+        Function::Contains => searched(next(), next(), |text, part| text.contains(part)),
+        Function::NullIf => unless_equal(next(), next()),
+        Function::Greatest => extreme(&arguments.collect::<Vec<_>>(), Ordering::Greater, rows),
+        Function::Least => extreme(&arguments.collect::<Vec<_>>(), Ordering::Less, rows),
+        Function::Part(part) => parts(next(), part),
         Function::Truncate => {
-            let (units, values) = (next().texts("a unit of time")?, next());
-            truncated(values, &units)?
+            let units = next().texts("a unit of time")?;
+            truncated(next(), &units)
         }
-        Function::Epoch => match next() {
-            Vector::Moment(values) | Vector::Time(values) | Vector::Span(values) => {
-                Vector::Float(each(values, |moment| Ok(moment as f64 / 1e9))?)
-            }
-            other => return Err(wrong("a date", &other)),
-        },
+        Function::Epoch => epoch(next()),
+    }
+}
+
+/// Returns numbers and spans without their signs.
+fn size(values: Vector) -> Result<Vector> {
+    Ok(match values {
+        Vector::Int(values) => Vector::Int(each(values, |value| value.checked_abs().ok_or_else(overflow))?),
+        Vector::Decimal(values, digits) => {
+            Vector::Decimal(each(values, |value| value.checked_abs().ok_or_else(overflow))?, digits)
+        }
+        Vector::Span(values) => Vector::Span(each(values, |span| span.checked_abs().ok_or_else(overflow))?),
+        other => float(other, f64::abs)?,
     })
+}
+
+/// Returns 1, 0 or -1.
+fn sign(values: Vector) -> Result<Vector> {
+    match values {
+        Vector::Int(values) | Vector::Decimal(values, _) | Vector::Span(values) => {
+            Ok(Vector::Int(each(values, |value| Ok(value.signum()))?))
+        }
+        other => float(other, |value| if value == 0.0 { 0.0 } else { value.signum() }),
+    }
+}
+
+fn float(values: Vector, of: fn(f64) -> f64) -> Result<Vector> {
+    Ok(Vector::Float(each(values.floats("a function of numbers")?, |value| Ok(of(value)))?))
+}
+
+fn float_of_two(left: Vector, right: Vector, of: impl Fn(f64, f64) -> f64) -> Result<Vector> {
+    let (left, right) = (left.floats("a function of numbers")?, right.floats("a function of numbers")?);
+    Ok(Vector::Float(left.into_iter().zip(right).map(|(l, r)| Some(of(l?, r?))).collect()))
 }
 
 fn whole(values: Vector, of: fn(f64) -> f64, unit: fn(i128, i128) -> i128) -> Result<Vector> {
@@ -189,6 +153,23 @@ fn text(values: Vector, of: fn(&str) -> String) -> Result<Vector> {
     Ok(Vector::Text(each(text_of(values)?, |text| Ok(Arc::from(of(&text))))?))
 }
 
+/// Returns texts with every occurrence of a part replaced; an empty part occurs nowhere.
+fn replaced(texts: Vector, from: Vector, to: Vector) -> Result<Vector> {
+    let (texts, from, to) = (texts.texts("replace")?, from.texts("replace")?, to.texts("replace")?);
+    let replaced = texts.into_iter().zip(from).zip(to).map(|((text, from), to)| {
+        let (text, from, to) = (text?, from?, to?);
+        Some(if from.is_empty() { text } else { Arc::from(text.replace(&*from, &to)) })
+    });
+    Ok(Vector::Text(replaced.collect()))
+}
+
+/// Returns whether each text has its part.
+fn searched(texts: Vector, parts: Vector, has: impl Fn(&str, &str) -> bool) -> Result<Vector> {
+    let (texts, parts) = (texts.texts("a search in texts")?, parts.texts("a search in texts")?);
+    let found = texts.into_iter().zip(parts).map(|(text, part)| Some(has(&text?, &part?)));
+    Ok(Vector::Bool(found.collect()))
+}
+
 /// Returns how many letters are before a part of a text, and how many are in it. The first letter of the text has the number 1, and the
 /// last one the number -1. A negative count is that of the letters before the place.
 fn part_of(letters: i128, from: i128, count: i128) -> (usize, usize) {
@@ -222,6 +203,30 @@ fn substrings(texts: Vec<Option<Arc<str>>>, from: &Vector, count: Option<&Vector
         parts.push(Some(Arc::from(text.chars().skip(skipped).take(taken).collect::<String>())));
     }
     Ok(Vector::Text(parts))
+}
+
+/// Returns the values of the left side that differ from those of the right side.
+fn unless_equal(left: Vector, right: Vector) -> Result<Vector> {
+    let (one, other) = alike(left.clone(), right)?;
+    let equal = compared(&one, &other, Ordering::is_eq)?.into_iter().enumerate();
+    let kept = equal.map(|(row, equal)| (equal != Some(true)).then_some(row));
+    Ok(left.taken(&kept.collect::<Vec<_>>()))
+}
+
+/// Returns the greatest or the least value of each row; a missing one is neither.
+fn extreme(all: &[Vector], wanted: Ordering, rows: usize) -> Result<Vector> {
+    let best = |row: usize| {
+        let mut best = 0;
+        for (at, of) in all.iter().enumerate().skip(1) {
+            let before = all.get(best).map_or(Value::Null, |of| of.value(row));
+            let value = of.value(row);
+            if before == Value::Null || value.order(&before) == Some(wanted) {
+                best = at;
+            }
+        }
+        (best, row)
+    };
+    chosen_of(all, &(0..rows).map(best).collect::<Vec<_>>())
 }
 
 fn moments(values: Vector) -> Result<Vec<Option<i128>>> {
@@ -271,6 +276,16 @@ fn parts(values: Vector, part: Part) -> Result<Vector> {
         })?,
         other => each(moments(other)?, of)?,
     }))
+}
+
+/// Returns the seconds of dates since 1970, of times of day, and of spans.
+fn epoch(values: Vector) -> Result<Vector> {
+    match values {
+        Vector::Moment(values) | Vector::Time(values) | Vector::Span(values) => {
+            Ok(Vector::Float(each(values, |moment| Ok(moment as f64 / 1e9))?))
+        }
+        other => Err(wrong("a date", &other)),
+    }
 }
 
 /// Returns the beginnings of units of time, of which each row has its own.

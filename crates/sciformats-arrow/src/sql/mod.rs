@@ -13,6 +13,7 @@ mod exact;
 mod expr;
 mod from;
 mod functions;
+mod items;
 mod keys;
 mod parse;
 mod pattern;

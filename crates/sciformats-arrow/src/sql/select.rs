@@ -6,139 +6,64 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
-use sciformats_conventions::sciformats::{Error, Result};
-use sqlparser::ast::{
-    self, Distinct, Expr, GroupByExpr, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind,
-    WildcardAdditionalOptions,
-};
+use sciformats_conventions::sciformats::Result;
+use sqlparser::ast::{Distinct, Expr, GroupByExpr, Select, SelectItem};
 
-use super::aggregate::{Grouping, Kind};
-use super::compile::{Compiler, Groups, Scope, name_of, parts, same, shallow, unsupported};
-use super::end::{End, cut, most, of_output, ordinal, sort_key};
+use super::aggregate::{Aggregate, Grouping, Kind};
+use super::compile::{Compiler, Groups, Scope, shallow, unsupported};
+use super::end::{End, cut, most, of_output, sort_key};
 use super::expr::{Ex, overflow};
-use super::from::{From, table_name};
+use super::from::From;
+use super::items::{grouped_by, has_aggregate, items, named_output};
 use super::query::Context;
 use super::rows::{Rows, different, projected, satisfying};
-use super::sort::sorted;
+use super::sort::{Key, sorted};
 use super::vector::{Value, Vector};
 use crate::csv::of_arrow;
 
 impl Context<'_> {
     pub(super) fn select(&self, select: &Select, end: &End<'_>) -> Result<Rows> {
         refuse(select)?;
-        for item in &select.projection {
-            if let SelectItem::UnnamedExpr(of) | SelectItem::ExprWithAlias { expr: of, .. } = item {
-                shallow([of])?;
-            }
-        }
-        shallow(select.selection.iter().chain(&select.having))?;
-        shallow(end.order.iter().map(|of| &of.expr))?;
-        if let GroupByExpr::Expressions(of, _) = &select.group_by {
-            shallow(of)?;
-        }
+        all_shallow(select, end)?;
         let mut from = From::new(self, &select.from)?;
-        let scope = from.scope.clone();
-        let items = items(select, &scope)?;
-        let named: Vec<(String, Expr)> = items
-            .iter()
-            .filter(|item| item.column.is_none())
-            .map(|item| (item.name.clone(), item.of.clone()))
-            .collect();
-        let conditions = match &select.selection {
-            Some(condition) => Compiler::new(&scope, None).with_outputs(&named).expr(condition)?.conditions(),
-            None => Vec::new(),
-        };
-        let keys = grouped_by(select, &items, &scope)?;
-        let aggregates = has_aggregate;
-        let is_grouped = !keys.is_empty()
-            || select.having.is_some()
-            || items.iter().any(|item| aggregates(&item.of))
-            || end.order.iter().any(|of| aggregates(&of.expr));
-        let mut key_exs = keys.clone();
-        let mut groups = Groups { keys, aggregates: Vec::new() };
-        let mut outputs = Vec::new();
-        for item in &items {
-            let mut compiler = Compiler::new(&scope, is_grouped.then_some(&mut groups));
-            outputs.push(match &item.column {
-                Some(of) => compiler.column(of, &item.name)?,
-                None => compiler.expr(&item.of)?,
-            });
-        }
-        let having = match &select.having {
-            Some(of) => Some(Compiler::new(&scope, Some(&mut groups)).with_outputs(&named).expr(of)?),
-            None => None,
-        };
-        let distinct = match &select.distinct {
-            None | Some(Distinct::All) => false,
-            Some(Distinct::Distinct) => true,
-            Some(Distinct::On(_)) => return Err(unsupported("DISTINCT ON")),
-        };
-        let mut order = Vec::new();
-        for of in &end.order {
-            let key = match named_output(&of.expr, &items)? {
-                Some(at) => outputs.get(at).cloned().unwrap_or(Ex::Literal(Value::Null)),
-                None => Compiler::new(&scope, is_grouped.then_some(&mut groups)).expr(&of.expr)?,
-            };
-            scope.sortable(&key, is_grouped.then_some(&groups))?;
-            order.push(sort_key(key, &of.options)?);
-        }
-        // Of different rows, only the outputs are left.
-        let of_outputs = match distinct {
-            true => order.iter().map(|key| of_output(key, &outputs)).collect::<Result<Vec<_>>>()?,
-            false => Vec::new(),
-        };
-        let mut rest = from.filtered(conditions);
-        if let (Some(limit), true, true, false, false) =
-            (end.limit, rest.is_empty(), order.is_empty(), is_grouped, distinct)
-        {
+        let mut steps = Steps::new(select, end, &from.scope)?;
+        steps.conditions = from.filtered(std::mem::take(&mut steps.conditions));
+        if let (Some(limit), true) = (end.limit, steps.take_rows_as_they_come()) {
             from.limited(end.skip.saturating_add(limit)); // a bound
         }
-        let mut aggregated: Vec<_> = groups.aggregates.into_iter().map(|(_, aggregate)| aggregate).collect();
-        {
-            let mut all: Vec<&mut Ex> = rest.iter_mut().collect();
-            if is_grouped {
-                all.extend(key_exs.iter_mut());
-                for aggregate in &mut aggregated {
-                    all.extend(aggregate.of.as_mut());
-                    all.extend(aggregate.filter.as_mut());
-                }
-            } else {
-                all.extend(outputs.iter_mut());
-                all.extend(order.iter_mut().map(|key| &mut key.of));
-            }
-            from.pruned(&mut all);
+        from.pruned(&mut steps.over_rows());
+        let rows = from.rows(self)?;
+        self.carried_out(steps, rows, end)
+    }
+
+    /// Carries out the steps of a query on the rows of its tables.
+    fn carried_out(&self, steps: Steps, mut rows: Rows, end: &End<'_>) -> Result<Rows> {
+        let Steps { conditions, groups, order, outputs, names, distinct } = steps;
+        let limits = self.options.limits;
+        if !conditions.is_empty() {
+            rows = satisfying(rows, conditions);
         }
-        let mut rows = from.rows(self)?;
-        if !rest.is_empty() {
-            rows = satisfying(rows, rest);
-        }
-        if is_grouped {
-            rows = self.grouped(rows, key_exs, aggregated)?;
+        if let Some(Grouped { keys, aggregates, having }) = groups {
+            rows = self.grouped(rows, keys, aggregates)?;
             if let Some(having) = having {
                 rows = satisfying(rows, having.conditions());
             }
         }
         if !order.is_empty() && !distinct {
-            rows = sorted(rows, &order, most(end), &self.options.limits)?;
+            rows = sorted(rows, &order, most(end), &limits)?;
         }
-        let names: Vec<String> = items.into_iter().map(|item| item.name).collect();
-        let mut rows = projected(rows, outputs, names)?;
+        rows = projected(rows, outputs, names)?;
         if distinct {
-            rows = different(rows, self.options.limits);
-            if !of_outputs.is_empty() {
-                rows = sorted(rows, &of_outputs, most(end), &self.options.limits)?;
+            rows = different(rows, limits);
+            if !order.is_empty() {
+                rows = sorted(rows, &order, most(end), &limits)?;
             }
         }
         Ok(cut(rows, end))
     }
 
     /// Groups all rows.
-    fn grouped(
-        &self,
-        rows: Rows,
-        keys: Vec<Ex>,
-        aggregates: Vec<super::aggregate::Aggregate>,
-    ) -> Result<Rows> {
+    fn grouped(&self, rows: Rows, keys: Vec<Ex>, aggregates: Vec<Aggregate>) -> Result<Rows> {
         let empty = RecordBatch::new_empty(Arc::clone(&rows.schema));
         let mut fields: Vec<Field> = Vec::new();
         let mut kinds = keys.iter().map(|key| narrow(Some(key), &empty)).collect::<Result<Vec<_>>>()?;
@@ -162,6 +87,99 @@ impl Context<'_> {
         let batch =
             RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options).map_err(of_arrow)?;
         Ok(Rows { schema, from: Box::new(std::iter::once(Ok(batch))) })
+    }
+}
+
+/// What a query computes from the rows of its tables, in this order.
+struct Steps {
+    conditions: Vec<Ex>,
+    /// How rows are grouped, if they are.
+    groups: Option<Grouped>,
+    /// The keys by which rows are sorted. Of different rows only the outputs are left, so with DISTINCT they are over these.
+    order: Vec<Key>,
+    outputs: Vec<Ex>,
+    names: Vec<String>,
+    distinct: bool,
+}
+
+/// How rows are grouped, and which groups stay.
+struct Grouped {
+    keys: Vec<Ex>,
+    aggregates: Vec<Aggregate>,
+    having: Option<Ex>,
+}
+
+impl Steps {
+    fn new(select: &Select, end: &End<'_>, scope: &Scope) -> Result<Self> {
+        let items = items(select, scope)?;
+        let plain = items.iter().filter(|item| item.column.is_none());
+        let named: Vec<(String, Expr)> = plain.map(|item| (item.name.clone(), item.of.clone())).collect();
+        let conditions = match &select.selection {
+            Some(condition) => Compiler::new(scope, None).with_outputs(&named).expr(condition)?.conditions(),
+            None => Vec::new(),
+        };
+        let keys = grouped_by(select, &items, scope)?;
+        let is_grouped = !keys.is_empty()
+            || select.having.is_some()
+            || items.iter().any(|item| has_aggregate(&item.of))
+            || end.order.iter().any(|of| has_aggregate(&of.expr));
+        let mut groups = Groups { keys, aggregates: Vec::new() };
+        let mut outputs = Vec::new();
+        for item in &items {
+            let mut compiler = Compiler::new(scope, is_grouped.then_some(&mut groups));
+            outputs.push(match &item.column {
+                Some(of) => compiler.column(of, &item.name)?,
+                None => compiler.expr(&item.of)?,
+            });
+        }
+        let having = match &select.having {
+            Some(of) => Some(Compiler::new(scope, Some(&mut groups)).with_outputs(&named).expr(of)?),
+            None => None,
+        };
+        let distinct = is_distinct(select)?;
+        let mut order = Vec::new();
+        for of in &end.order {
+            let key = match named_output(&of.expr, &items)? {
+                Some(at) => outputs.get(at).cloned().unwrap_or(Ex::Literal(Value::Null)),
+                None => Compiler::new(scope, is_grouped.then_some(&mut groups)).expr(&of.expr)?,
+            };
+            scope.sortable(&key, is_grouped.then_some(&groups))?;
+            order.push(sort_key(key, &of.options)?);
+        }
+        if distinct {
+            order = order.iter().map(|key| of_output(key, &outputs)).collect::<Result<_>>()?;
+        }
+        let Groups { keys, aggregates } = groups;
+        let aggregates = aggregates.into_iter().map(|(_, aggregate)| aggregate).collect();
+        let groups = is_grouped.then_some(Grouped { keys, aggregates, having });
+        let names = items.into_iter().map(|item| item.name).collect();
+        Ok(Self { conditions, groups, order, outputs, names, distinct })
+    }
+
+    /// Returns whether the first rows of the result are made of the first rows of the tables.
+    fn take_rows_as_they_come(&self) -> bool {
+        self.conditions.is_empty() && self.order.is_empty() && self.groups.is_none() && !self.distinct
+    }
+
+    /// Returns the expressions over the rows of the tables, whose columns are read.
+    fn over_rows(&mut self) -> Vec<&mut Ex> {
+        let mut all: Vec<&mut Ex> = self.conditions.iter_mut().collect();
+        match &mut self.groups {
+            Some(groups) => {
+                all.extend(groups.keys.iter_mut());
+                for aggregate in &mut groups.aggregates {
+                    all.extend(aggregate.of.as_mut());
+                    all.extend(aggregate.filter.as_mut());
+                }
+            }
+            None => {
+                all.extend(self.outputs.iter_mut());
+                if !self.distinct {
+                    all.extend(self.order.iter_mut().map(|key| &mut key.of));
+                }
+            }
+        }
+        all
     }
 }
 
@@ -207,138 +225,26 @@ fn refuse(select: &Select) -> Result<()> {
     if others { Err(unsupported(format!("a part of {select}"))) } else { Ok(()) }
 }
 
-/// One entry of the SELECT list.
-struct Item {
-    of: Expr,
-    /// The column, if `*` means it.
-    column: Option<Ex>,
-    name: String,
-}
-
-/// Returns what a query selects.
-fn items(select: &Select, scope: &Scope) -> Result<Vec<Item>> {
-    let all = |table: Option<&str>| -> Vec<Item> {
-        let exact = scope.columns.iter().any(|column| Some(column.table.as_str()) == table);
-        let mut all = Vec::new();
-        for (at, column) in scope.columns.iter().enumerate() {
-            let (of, name) = match (table, scope.merged.iter().find(|merged| merged.at == at)) {
-                (Some(table), _) if column.table == table => (Ex::Column(at), &column.name),
-                (Some(table), _) if !exact && column.table.eq_ignore_ascii_case(table) => {
-                    (Ex::Column(at), &column.name)
-                }
-                (Some(_), _) => continue,
-                (None, Some(merged)) => (merged.of.clone(), &merged.name),
-                (None, None) if column.hidden => continue,
-                (None, None) => (Ex::Column(at), &column.name),
-            };
-            let (of, name) = (Some(of), name.clone());
-            all.push(Item { of: Expr::Identifier(ast::Ident::with_quote('"', &name)), column: of, name });
-        }
-        all
-    };
-    if select.projection.is_empty() {
-        // `FROM t` alone means all columns.
-        return match select.flavor {
-            SelectFlavor::FromFirstNoSelect => Ok(all(None)),
-            _ => Err(Error::usage("sql", "selects no columns")),
-        };
-    }
-    let mut named = Vec::new();
+/// Refuses expressions that are too deep to be followed recursively.
+fn all_shallow(select: &Select, end: &End<'_>) -> Result<()> {
     for item in &select.projection {
-        match item {
-            SelectItem::UnnamedExpr(of) => {
-                let name = match of {
-                    Expr::Identifier(name) => name.value.clone(),
-                    Expr::CompoundIdentifier(names) => {
-                        names.last().map(|name| name.value.clone()).unwrap_or_default()
-                    }
-                    other => other.to_string(),
-                };
-                named.push(Item { of: of.clone(), column: None, name });
-            }
-            SelectItem::ExprWithAlias { expr, alias } => {
-                named.push(Item { of: expr.clone(), column: None, name: alias.value.clone() });
-            }
-            SelectItem::Wildcard(options) => {
-                without_options(options)?;
-                named.append(&mut all(None));
-            }
-            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
-                without_options(options)?;
-                let name = table_name(name)?;
-                let mut of = all(Some(&name));
-                if of.is_empty() {
-                    return Err(Error::usage("sql", format!("names no table {name}")));
-                }
-                named.append(&mut of);
-            }
-            other => return Err(unsupported(format!("{other} as a column"))),
+        if let SelectItem::UnnamedExpr(of) | SelectItem::ExprWithAlias { expr: of, .. } = item {
+            shallow([of])?;
         }
     }
-    Ok(named)
-}
-
-/// Fails if `*` has options such as `EXCLUDE`, which would change what it means.
-fn without_options(options: &WildcardAdditionalOptions) -> Result<()> {
-    match options.to_string().trim() {
-        "" => Ok(()),
-        told => Err(unsupported(format!("the option {told} of *"))),
-    }
-}
-
-/// Returns the expressions by which rows are grouped.
-fn grouped_by(select: &Select, items: &[Item], scope: &Scope) -> Result<Vec<Ex>> {
-    let plain = |of: &Expr| Compiler::new(scope, None).expr(of);
-    let output = |item: &Item| item.column.clone().map_or_else(|| plain(&item.of), Ok);
+    shallow(select.selection.iter().chain(&select.having))?;
+    shallow(end.order.iter().map(|of| &of.expr))?;
     match &select.group_by {
-        GroupByExpr::Expressions(of, modifiers) if modifiers.is_empty() => {
-            let mut keys = Vec::new();
-            for of in of {
-                // A name means a column of a table before it means an output.
-                let is_column = match of {
-                    Expr::Identifier(name) => scope.find(None, &name.value).is_ok(),
-                    _ => false,
-                };
-                let key = match if is_column { None } else { named_output(of, items)? } {
-                    Some(at) => items.get(at).map_or_else(|| plain(of), output)?,
-                    None => plain(of)?,
-                };
-                keys.push(key);
-            }
-            Ok(keys)
-        }
-        GroupByExpr::All(modifiers) if modifiers.is_empty() => {
-            items.iter().filter(|item| !has_aggregate(&item.of)).map(output).collect()
-        }
-        _ => Err(unsupported("this GROUP BY")),
+        GroupByExpr::Expressions(of, _) => shallow(of),
+        GroupByExpr::All(_) => Ok(()),
     }
 }
 
-/// Returns the output that an expression of ORDER BY or GROUP BY means.
-fn named_output(of: &Expr, items: &[Item]) -> Result<Option<usize>> {
-    if let Expr::Identifier(name) = of {
-        let exact = items.iter().position(|item| item.name == name.value);
-        let other = || items.iter().position(|item| item.name.eq_ignore_ascii_case(&name.value));
-        if let Some(at) = exact.or_else(other) {
-            return Ok(Some(at));
-        }
+/// Returns whether only different rows stay.
+fn is_distinct(select: &Select) -> Result<bool> {
+    match &select.distinct {
+        None | Some(Distinct::All) => Ok(false),
+        Some(Distinct::Distinct) => Ok(true),
+        Some(Distinct::On(_)) => Err(unsupported("DISTINCT ON")),
     }
-    if let Some(at) = items.iter().position(|item| item.column.is_none() && same(&item.of, of)) {
-        return Ok(Some(at));
-    }
-    ordinal(of, items.len())
-}
-
-/// Returns whether an expression contains an aggregate.
-fn has_aggregate(of: &Expr) -> bool {
-    let mut waiting = vec![of];
-    while let Some(of) = waiting.pop() {
-        if let Expr::Function(function) = of
-            && name_of(&function.name).is_ok_and(|name| Kind::named(&name).is_some())
-        {
-            return true;
-        }
-        parts(of, &mut |part| waiting.push(part));
-    }
-    false
 }

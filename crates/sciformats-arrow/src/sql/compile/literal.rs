@@ -35,6 +35,18 @@ pub(super) fn literal(value: &ast::Value) -> Result<Value> {
     })
 }
 
+/// Returns the moment or the time of day of a text with a type, such as `DATE '2024-05-01'`.
+pub(super) fn typed(of: &ast::TypedString) -> Result<Value> {
+    let Value::Text(text) = literal(&of.value.value)? else { return Err(unsupported(of)) };
+    if let DataType::Time(..) = of.data_type {
+        let time = exact::time(text.trim()).map(Value::Time);
+        return time.ok_or_else(|| Error::usage("sql", format!("has {of}, which is not a time of day")));
+    }
+    let is_date = matches!(of.data_type, DataType::Date | DataType::Timestamp(..) | DataType::Datetime(_));
+    let moment = crate::dates::moment(&text).filter(|_| is_date).map(Value::Moment);
+    moment.ok_or_else(|| Error::usage("sql", format!("has {of}, which is not a date")))
+}
+
 pub(super) fn to(kind: &DataType) -> Result<To> {
     Ok(match kind {
         DataType::Bool | DataType::Boolean => To::Bool,

@@ -1,22 +1,23 @@
 //! Turns parsed expressions into those that are computed, with columns by their places.
 
+mod calls;
 mod compared;
+mod forms;
 mod literal;
 mod parts;
 mod scope;
 
 use sciformats_conventions::sciformats::{Error, Result};
-use sqlparser::ast::{
-    self, BinaryOperator, CeilFloorKind, DataType, DateTimeField, Expr, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Ident, InTarget, UnaryOperator,
-};
+use sqlparser::ast::{self, BinaryOperator, Expr, InTarget};
 
 use super::aggregate::{Aggregate, Kind};
-use super::expr::{Ex, Function, Math, Part};
+use super::expr::{Ex, Function, Math};
 use super::vector::Value;
 use crate::Comparison;
 
-use self::literal::{literal, span, to};
+pub(super) use self::calls::name_of;
+use self::forms::part;
+use self::literal::{literal, span, to, typed};
 use self::parts::DEPTH;
 pub(super) use self::parts::{parts, shallow};
 pub(super) use self::scope::{Merged, Named, Scope};
@@ -145,87 +146,26 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    fn aggregate(&self, function: &ast::Function, kind: Kind) -> Result<Aggregate> {
-        if function.over.is_some() {
-            return Err(unsupported("a window function"));
-        }
-        let (arguments, distinct) = arguments(function)?;
-        let mut inner = Compiler::new(self.scope, None);
-        let of = match (arguments.as_slice(), kind) {
-            ([Argument::All], Kind::Count) if distinct => return Err(unsupported("count(DISTINCT *)")),
-            ([Argument::All], Kind::Count) => None,
-            ([Argument::Of(of)], _) => Some(inner.expr(of)?),
-            _ => {
-                return Err(Error::usage("sql", format!("calls {} without its one argument", function.name)));
-            }
-        };
-        if let (Some(of), Kind::Least | Kind::Greatest) = (&of, kind) {
-            self.scope.without_order(of, &function.name.to_string())?;
-        }
-        let filter = function.filter.as_ref().map(|filter| inner.expr(filter)).transpose()?;
-        Ok(Aggregate { kind, of, distinct, filter })
-    }
-
+    /// Compiles an expression from its parts.
     fn plain(&mut self, of: &Expr) -> Result<Ex> {
         Ok(match of {
             Expr::Identifier(name) => self.scope.find(None, &name.value)?,
             Expr::CompoundIdentifier(names) => self.scope.path(names)?,
             Expr::Nested(of) => self.expr(of)?,
             Expr::Value(value) => Ex::Literal(literal(&value.value)?),
-            Expr::TypedString(typed) => {
-                let text = match literal(&typed.value.value)? {
-                    Value::Text(text) => text,
-                    _ => return Err(unsupported(of)),
-                };
-                if let DataType::Time(..) = typed.data_type {
-                    let time = super::exact::time(text.trim()).map(|time| Ex::Literal(Value::Time(time)));
-                    return time
-                        .ok_or_else(|| Error::usage("sql", format!("has {of}, which is not a time of day")));
-                }
-                let is_date = matches!(
-                    typed.data_type,
-                    DataType::Date | DataType::Timestamp(..) | DataType::Datetime(_)
-                );
-                let moment = crate::dates::moment(&text).filter(|_| is_date);
-                Ex::Literal(Value::Moment(
-                    moment.ok_or_else(|| Error::usage("sql", format!("has {of}, which is not a date")))?,
-                ))
-            }
-            Expr::UnaryOp { op, expr } => match op {
-                UnaryOperator::Plus => self.expr(expr)?,
-                UnaryOperator::Minus => match self.expr(expr)? {
-                    Ex::Literal(Value::Int(value)) => {
-                        Ex::Literal(Value::Int(value.checked_neg().ok_or_else(super::expr::overflow)?))
-                    }
-                    Ex::Literal(Value::Float(value)) => Ex::Literal(Value::Float(-value)),
-                    // It has at most 38 digits.
-                    Ex::Literal(Value::Decimal(value, digits)) => {
-                        Ex::Literal(Value::Decimal(value.saturating_neg(), digits))
-                    }
-                    other => Ex::Negative(Box::new(other)),
-                },
-                UnaryOperator::Not => Ex::Not(self.boxed(expr)?),
-                _ => return Err(unsupported(format!("the operator {op}"))),
-            },
-            Expr::BinaryOp { left, op, right } => self.binary(left, op, right)?,
-            Expr::IsNull(of) => Ex::IsNull(self.boxed(of)?, false),
-            Expr::IsNotNull(of) => Ex::IsNull(self.boxed(of)?, true),
-            Expr::IsUnknown(of) => Ex::IsNull(self.boxed(of)?, false),
-            Expr::IsNotUnknown(of) => Ex::IsNull(self.boxed(of)?, true),
+            Expr::TypedString(text) => Ex::Literal(typed(text)?),
             Expr::Interval(interval) => Ex::Literal(Value::Span(span(interval)?)),
+            Expr::UnaryOp { op, expr } => self.unary(op, expr)?,
+            Expr::BinaryOp { left, op, right } => self.binary(left, op, right)?,
+            Expr::IsNull(of) | Expr::IsUnknown(of) => Ex::IsNull(self.boxed(of)?, false),
+            Expr::IsNotNull(of) | Expr::IsNotUnknown(of) => Ex::IsNull(self.boxed(of)?, true),
             Expr::IsTrue(of) => Ex::IsTruth(self.boxed(of)?, true, false),
             Expr::IsNotTrue(of) => Ex::IsTruth(self.boxed(of)?, true, true),
             Expr::IsFalse(of) => Ex::IsTruth(self.boxed(of)?, false, false),
             Expr::IsNotFalse(of) => Ex::IsTruth(self.boxed(of)?, false, true),
             Expr::IsDistinctFrom(left, right) => self.alike(left, right, true)?,
             Expr::IsNotDistinctFrom(left, right) => self.alike(left, right, false)?,
-            Expr::Between { expr, negated, low, high } => {
-                let (of, low, high) = (self.expr(expr)?, self.expr(low)?, self.expr(high)?);
-                let low = self.compared(Comparison::GreaterOrEqual, &of, &low)?;
-                let high = self.compared(Comparison::LessOrEqual, &of, &high)?;
-                let both = Ex::And(Box::new(low), Box::new(high));
-                if *negated { Ex::Not(Box::new(both)) } else { both }
-            }
+            Expr::Between { expr, negated, low, high } => self.between(expr, (low, high), *negated)?,
             Expr::In { expr, target: InTarget::List(list), negated, .. } => {
                 self.among(expr, list, *negated)?
             }
@@ -236,51 +176,20 @@ impl<'s> Compiler<'s> {
                 self.like((expr, pattern), escape_char.as_deref(), (*negated, true))?
             }
             Expr::Case { operand, conditions, else_result, .. } => {
-                let operand = operand.as_ref().map(|of| self.expr(of)).transpose()?;
-                let mut when = Vec::new();
-                for arm in conditions {
-                    let condition = self.expr(&arm.condition)?;
-                    let condition = match &operand {
-                        Some(of) => self.compared(Comparison::Equal, of, &condition)?,
-                        None => condition,
-                    };
-                    when.push((condition, self.expr(&arm.result)?));
-                }
-                let otherwise = match else_result {
-                    Some(of) => self.expr(of)?,
-                    None => Ex::Literal(Value::Null),
-                };
-                Ex::Case { when, otherwise: Box::new(otherwise) }
+                self.case(operand.as_deref(), conditions, else_result.as_deref())?
             }
             Expr::Cast { kind, expr, data_type, .. } => {
                 let lenient = matches!(kind, ast::CastKind::TryCast | ast::CastKind::SafeCast);
                 Ex::Cast(self.boxed(expr)?, to(data_type)?, lenient)
             }
             Expr::Extract { field, expr, .. } => {
-                let function = match field {
-                    DateTimeField::Year => Function::Part(Part::Year),
-                    DateTimeField::Month => Function::Part(Part::Month),
-                    DateTimeField::Day => Function::Part(Part::Day),
-                    DateTimeField::Hour => Function::Part(Part::Hour),
-                    DateTimeField::Minute => Function::Part(Part::Minute),
-                    DateTimeField::Second => Function::Part(Part::Second),
-                    DateTimeField::Epoch => Function::Epoch,
-                    _ => return Err(unsupported(of)),
-                };
+                let function = part(field).ok_or_else(|| unsupported(of))?;
                 Ex::Call(function, vec![self.expr(expr)?])
             }
             Expr::Ceil { expr, field } => self.rounded(Function::Ceil, expr, field)?,
             Expr::Floor { expr, field } => self.rounded(Function::Floor, expr, field)?,
             Expr::Substring { expr, substring_from, substring_for, .. } => {
-                let mut of = vec![self.expr(expr)?];
-                of.push(match substring_from {
-                    Some(from) => self.expr(from)?,
-                    None => Ex::Literal(Value::Int(1)),
-                });
-                if let Some(count) = substring_for {
-                    of.push(self.expr(count)?);
-                }
-                Ex::Call(Function::Substring, of)
+                self.substring(expr, substring_from.as_deref(), substring_for.as_deref())?
             }
             Expr::Trim { expr, trim_where: None, trim_what: None, trim_characters: None } => {
                 Ex::Call(Function::Trim, vec![self.expr(expr)?])
@@ -288,34 +197,6 @@ impl<'s> Compiler<'s> {
             Expr::Function(function) => self.call(function)?,
             _ => return Err(unsupported(format!("the expression {of}"))),
         })
-    }
-
-    fn rounded(&mut self, function: Function, of: &Expr, field: &CeilFloorKind) -> Result<Ex> {
-        match field {
-            CeilFloorKind::DateTimeField(DateTimeField::NoDateTime) => {
-                Ok(Ex::Call(function, vec![self.expr(of)?]))
-            }
-            _ => Err(unsupported("rounding to a unit")),
-        }
-    }
-
-    fn like(
-        &mut self,
-        (of, pattern): (&Expr, &Expr),
-        escape: Option<&Expr>,
-        (negated, fold): (bool, bool),
-    ) -> Result<Ex> {
-        let escape = match escape {
-            None => None,
-            Some(of) => match self.expr(of)? {
-                Ex::Literal(Value::Text(text)) if text.chars().count() <= 1 => text.chars().next(),
-                Ex::Literal(Value::Text(_)) => {
-                    return Err(Error::usage("sql", format!("has the ESCAPE {of}, which is not one letter")));
-                }
-                _ => return Err(unsupported("an ESCAPE that is not a text")),
-            },
-        };
-        Ok(Ex::Like { of: self.boxed(of)?, pattern: self.boxed(pattern)?, escape, negated, fold })
     }
 
     fn binary(&mut self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Result<Ex> {
@@ -333,48 +214,6 @@ impl<'s> Compiler<'s> {
                 Some(comparison) => self.compared(comparison, &left, &right)?,
                 None => return Err(unsupported(format!("the operator {op}"))),
             },
-        })
-    }
-
-    fn call(&mut self, function: &ast::Function) -> Result<Ex> {
-        let name = name_of(&function.name)?;
-        if function.over.is_some() {
-            return Err(unsupported("a window function"));
-        }
-        if Kind::named(&name).is_some() {
-            return Err(Error::usage(
-                "sql",
-                format!("uses the aggregate {name} where there are single rows"),
-            ));
-        }
-        let coalesce = matches!(name.as_str(), "coalesce" | "ifnull");
-        let Some(known) = Function::named(&name).map(Some).or(coalesce.then_some(None)) else {
-            return Err(unsupported(format!("the function {name}")));
-        };
-        let (arguments, distinct) = arguments(function)?;
-        if distinct || function.filter.is_some() {
-            return Err(unsupported(format!("DISTINCT or FILTER of {name}, which is no aggregate,")));
-        }
-        let mut of = Vec::new();
-        for argument in arguments {
-            match argument {
-                Argument::Of(argument) => of.push(self.expr(argument)?),
-                Argument::All => return Err(Error::usage("sql", format!("calls {name} with *"))),
-            }
-        }
-        let (least, most) = known.map_or((1, usize::MAX), Function::arguments);
-        if of.len() < least || of.len() > most {
-            return Err(Error::usage("sql", format!("calls {name} with {} arguments", of.len())));
-        }
-        if let Some(Function::Greatest | Function::Least) = known {
-            of.iter().try_for_each(|of| self.without_order(of, &name))?;
-        }
-        if let (Some(Function::NullIf), [left, right]) = (known, of.as_mut_slice()) {
-            *right = self.beside(left, right.clone());
-        }
-        Ok(match known {
-            Some(known) => Ex::Call(known, of),
-            None => Ex::Coalesce(of),
         })
     }
 }
@@ -404,37 +243,4 @@ pub(super) fn comparison(op: &BinaryOperator) -> Option<Comparison> {
         BinaryOperator::GtEq => Comparison::GreaterOrEqual,
         _ => return None,
     })
-}
-
-/// An argument of a function.
-pub(super) enum Argument<'e> {
-    All,
-    Of(&'e Expr),
-}
-
-/// Returns the arguments of a function, and whether only different ones count.
-fn arguments(function: &ast::Function) -> Result<(Vec<Argument<'_>>, bool)> {
-    if !function.within_group.is_empty() || function.null_treatment.is_some() {
-        return Err(unsupported(format!("the function {function}")));
-    }
-    let list = match &function.args {
-        FunctionArguments::None => return Ok((Vec::new(), false)),
-        FunctionArguments::List(list) if list.clauses.is_empty() => list,
-        _ => return Err(unsupported(format!("the function {function}"))),
-    };
-    let distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
-    let of = list.args.iter().map(|argument| match argument {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(of)) => Ok(Argument::Of(of)),
-        FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => Ok(Argument::All),
-        _ => Err(unsupported(format!("the argument {argument}"))),
-    });
-    Ok((of.collect::<Result<_>>()?, distinct))
-}
-
-/// Returns the name of a function in lower case.
-pub(super) fn name_of(name: &ast::ObjectName) -> Result<String> {
-    match name.0.as_slice() {
-        [ast::ObjectNamePart::Identifier(Ident { value, .. })] => Ok(value.to_ascii_lowercase()),
-        _ => Err(unsupported(format!("the function {name}"))),
-    }
 }
