@@ -537,6 +537,7 @@ fn texts_that_grow_are_not_cut() {
     assert!(!path.exists());
 }
 
+#[cfg(all(feature = "parquet", feature = "ipc"))]
 #[test]
 fn names_that_pytables_cannot_open_are_refused() {
     use sciformats_arrow::arrow_array::{ArrayRef, Int64Array};
