@@ -168,10 +168,11 @@ impl Dataset {
         }
         match &self.data {
             Data::Virtual(_) => Err(Error::unsupported("writing to the sources of a virtual dataset")),
-            Data::External(_) if self.edited.is_none() => Err(Error::usage(
-                "dataset",
-                "stores its elements in external files, which cannot be written here",
-            )),
+            Data::External(_) => {
+                let outer = self.edited.as_ref().and_then(|edited| edited.outer.as_ref());
+                let end = mul(end_of(slab)?, self.element_size())?;
+                outer.ok_or_else(outside)?.check(end)
+            }
             _ => Ok(()),
         }
     }
@@ -424,13 +425,11 @@ impl Dataset {
             }
             Data::External(_) => {
                 let outer = self.edited.as_mut().and_then(|edited| edited.outer.as_mut());
-                let outer = outer.ok_or_else(|| {
-                    Error::usage(
-                        "dataset",
-                        "stores its elements in external files, which cannot be written here",
-                    )
-                })?;
-                runs(slab, size, |at, part| outer.put(at, present(bytes.get(part), "bytes of a run")?))
+                let outer = outer.ok_or_else(outside)?;
+                runs(slab, size, |at, part| {
+                    outer.put(at, present(bytes.get(part), "bytes of a run")?);
+                    Ok(())
+                })
             }
             Data::Virtual(_) => Err(Error::internal("elements of a virtual dataset are written")),
         }
@@ -503,6 +502,24 @@ impl Dataset {
             Data::Virtual(id) => Layout::Virtual(Some(*id)),
         })
     }
+}
+
+/// Returns the error for elements in external files that may not be written.
+fn outside() -> Error {
+    Error::usage("dataset", "stores its elements in external files, which cannot be written here")
+}
+
+/// Returns the number of elements up to the last one of a selection.
+fn end_of(slab: &Slab) -> Result<u64> {
+    if slab.is_empty() {
+        return Ok(0);
+    }
+    let mut last = 0;
+    for (range, &side) in slab.ranges().iter().zip(slab.of()) {
+        let index = add(range.start, mul(sub(range.count, 1)?, range.step)?)?;
+        last = add(mul(last, side)?, index)?;
+    }
+    add(last, 1)
 }
 
 /// Returns how many rows of `row` bytes were collected, which is none if rows have no bytes.
