@@ -379,6 +379,14 @@ def test_external_files_get_the_elements_of_new_datasets(tmp_path: pathlib.Path,
                 file.create_dataset("small", external=[(tmp_path / "small.bin", 0, 39)], **more)
         with pytest.raises(ValueError, match="unlimited"):
             file.create_dataset("small", (5,), "i4", maxshape=(None,), external=[(tmp_path / "small.bin", 0, 39)])
+        endless = [(tmp_path / "0.bin", 0, h5py.h5f.UNLIMITED), (tmp_path / "1.bin", 0, 40)]
+        with pytest.raises(ValueError, match="Previous file size is unlimited"):
+            file.create_dataset("behind", data=values, external=endless)
+        with pytest.raises(ValueError, match="external storage not supported with chunked layout"):
+            file.create_dataset("chunks", data=values, chunks=(5,), external=endless[:1])
+        with pytest.raises(ValueError, match="Negative external file offset"):
+            file.create_dataset("negative", data=values, external=[(tmp_path / "0.bin", -1, 40)])
+        assert list(file) == ["d0", "d1"]
     with h5py.File(tmp_path / "main.h5") as file:
         assert list(file) == ["d0", "d1"]
         np.testing.assert_array_equal(file["d1"][...], values)
