@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sciformats import h5
-from sciformats.errors import Conflict
+from sciformats.errors import Conflict, NotSupported
 
 KEYS: list[Any] = [
     np.s_[2:4, 1:3],
@@ -390,3 +390,21 @@ def test_external_files_get_the_elements_of_new_datasets(tmp_path: pathlib.Path,
     with h5py.File(tmp_path / "main.h5") as file:
         assert list(file) == ["d0", "d1"]
         np.testing.assert_array_equal(file["d1"][...], values)
+
+
+def test_datasets_whose_elements_cannot_be_written_are_not_left_behind(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "main.h5", "w") as file:
+        file["kept"] = 1
+        filtered = {"chunks": (2,), "compression": 29999, "allow_unknown_filter": True}
+        for name in ("x", "a/b/x", "external"):
+            more: dict[str, Any] = filtered
+            if name == "external":
+                (tmp_path / "folder.bin").mkdir()
+                more = {"external": [(tmp_path / "folder.bin", 0, 8)]}
+            with pytest.raises((NotSupported, OSError)):
+                file.create_dataset(name, data=[1, 2], dtype="i4", **more)
+            assert name not in file
+        file.create_dataset("x", data=[3, 4])
+    with h5py.File(tmp_path / "main.h5") as file:
+        assert list(file) == ["a", "kept", "x"] and list(file["a/b"]) == []
+        assert file["x"][...].tolist() == [3, 4]
