@@ -7,7 +7,7 @@ use crate::chunk::copy::fill;
 use crate::chunk::too_large;
 use crate::chunk::write::{Chunked, Info};
 use crate::dataset::edit::Edited;
-use crate::filter::Registry;
+use crate::filter::{self, Registry};
 use crate::object::bound::Bound;
 use crate::object::id::Id;
 use crate::space::output::Output;
@@ -189,6 +189,7 @@ impl Dataset {
         if slab.is_empty() {
             return Ok(());
         }
+        filter::check(&self.pipeline, registry)?;
         self.flush_tail(output, registry)?;
         self.change(output, registry, slab, bytes)
     }
@@ -295,6 +296,7 @@ impl Dataset {
         rows: u64,
         bytes: &[u8],
     ) -> Result<()> {
+        filter::check(&self.pipeline, registry)?;
         if bytes.len() > TAIL_BYTES {
             self.flush_tail(output, registry)?;
         }
