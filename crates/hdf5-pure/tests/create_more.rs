@@ -471,6 +471,11 @@ fn what_does_not_fit_into_a_header_is_refused_at_once() -> Result {
         assert!(refused(&filtered.shape([1]).create::<u8>()));
         let parts = names.iter().map(|name| (name.as_str(), 0, Some(1)));
         assert!(refused(&file.dataset("d").external(parts).shape([4000]).create::<u8>()));
+        let parts = [("a.raw", 0, None), ("b.raw", 0, Some(8))];
+        assert!(
+            refused(&file.dataset("d").external(parts).shape([4]).create::<u8>()),
+            "a file behind one without an end"
+        );
         let comment = "x".repeat(65_528);
         assert!(refused(&file.dataset("e").comment(&comment).shape([1]).create::<u8>()));
         assert!(refused(&file.root().comment(&comment).map(drop)));

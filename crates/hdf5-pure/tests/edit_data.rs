@@ -14,6 +14,7 @@
 use crate::array::Array as Model;
 use crate::random::Random;
 use crate::recorded::Recorded;
+use hdf5_pure::filters::Filters;
 use hdf5_pure::options::{Bound, External, Limits};
 use hdf5_pure::swmr::SwmrWriter;
 use hdf5_pure::{
@@ -400,6 +401,102 @@ fn elements_in_other_files_change_as_far_as_that_is_allowed() {
     let expected: Vec<i32> = (0..20).map(|n| if (8..12).contains(&n) { -n } else { n }).collect();
     assert_eq!(read(), expected);
     assert_eq!(std::fs::read(folder.path().join("a.raw")).unwrap()[..4], [9; 4]);
+}
+
+#[test]
+fn writes_through_filters_that_are_not_there_are_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("whole.h5");
+    let mut file = Writer::create(&path).unwrap();
+    file.dataset("other").write(&[1]).unwrap();
+    let filtered = file.dataset("d").shape([4]).chunks([2]).filters(Filters::new().custom(29_999, vec![]));
+    filtered.create::<i32>().unwrap();
+    file.finish().unwrap();
+    let mut editor = Editor::open(&path).unwrap();
+    let all = Slab::all(&[4]).unwrap();
+    // A part of a chunk is refused at once too, and not when it is committed.
+    let mut d = editor.open_dataset("d").unwrap();
+    let one = Slab::new(&[4], [Range::new(0, 1)]).unwrap();
+    for (slab, values) in [(&all, &[1, 2, 3, 4][..]), (&one, &[1])] {
+        assert!(matches!(d.write_slab(slab, values), Err(Error::Unsupported { .. })));
+    }
+    editor.commit().unwrap();
+    editor.open_dataset("other").unwrap().write_slab(&Slab::all(&[1]).unwrap(), &[7]).unwrap();
+    editor.commit().unwrap();
+    editor.dataset("e").write(&[8; 1000]).unwrap();
+    editor.commit().unwrap();
+    let file = File::open(&path).unwrap();
+    let read = |name: &str| file.dataset(name).unwrap().read::<i32>().unwrap();
+    assert_eq!((read("other"), read("d"), read("e")), (vec![7], vec![0; 4], vec![8; 1000]));
+}
+
+#[test]
+fn a_dataset_of_which_a_write_failed_half_way_can_be_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("whole.h5");
+    let mut file = Writer::create(&path).unwrap();
+    file.dataset("other").write(&[1]).unwrap();
+    // Bitshuffle does not work without its parameters, and may not be skipped.
+    let filtered = file.dataset("d").shape([4]).chunks([2]).filters(Filters::new().custom(32_008, vec![]));
+    filtered.create::<i32>().unwrap();
+    file.finish().unwrap();
+    let mut editor = Editor::open(&path).unwrap();
+    assert!(editor.open_dataset("d").unwrap().write_slab(&Slab::all(&[4]).unwrap(), &[1, 2, 3, 4]).is_err());
+    editor.unlink("d").unwrap();
+    editor.open_dataset("other").unwrap().write_slab(&Slab::all(&[1]).unwrap(), &[7]).unwrap();
+    editor.dataset("d").write(&[9]).unwrap();
+    editor.commit().unwrap();
+    editor.dataset("e").write(&[8; 1000]).unwrap();
+    editor.commit().unwrap();
+    let file = File::open(&path).unwrap();
+    let read = |name: &str| file.dataset(name).unwrap().read::<i32>().unwrap();
+    assert_eq!((read("other"), read("d"), read("e")), (vec![7], vec![9], vec![8; 1000]));
+}
+
+#[test]
+fn elements_beyond_too_small_external_storage_are_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("whole.h5");
+    std::fs::write(folder.path().join("a.raw"), [0; 44]).unwrap();
+    std::fs::write(folder.path().join("b.raw"), [0; 36]).unwrap();
+    let mut file = Writer::create_with(&path, &CreateOptions::default().with_bound(Bound::Earliest)).unwrap();
+    file.dataset("d")
+        .shape([20])
+        .external([("a.raw", 0, Some(44)), ("b.raw", 0, Some(36))])
+        .create::<i32>()
+        .unwrap();
+    file.dataset("far").shape([2]).external([("a.raw", 77, Some(8))]).create::<i32>().unwrap();
+    file.dataset("other").write(&[1]).unwrap();
+    file.finish().unwrap();
+    // The storage is made too small for three elements, and the offset of the other file too large for one of two.
+    let mut bytes = std::fs::read(&path).unwrap();
+    let mut change = |from: [u64; 2], to: [u64; 2]| {
+        let bytes_of = |pair: [u64; 2]| pair.map(u64::to_le_bytes).concat();
+        let at = bytes.windows(16).position(|window| window == bytes_of(from)).unwrap();
+        bytes[at..at + 16].copy_from_slice(&bytes_of(to));
+    };
+    change([0, 36], [0, 24]);
+    change([77, 8], [u64::MAX - 4, 8]);
+    std::fs::write(&path, &bytes).unwrap();
+
+    let reading = OpenOptions::default().with_external(External::SameFolder);
+    let options = EditOptions::default().with_reading(reading.clone());
+    let mut editor = Editor::open_with(&path, &options).unwrap();
+    let refused = |result: hdf5_pure::Result<()>| {
+        let error = result.unwrap_err();
+        assert!(error.to_string().contains("beyond the space"), "{error}");
+    };
+    let slab = |start, count| Slab::new(&[20], [Range::new(start, count)]).unwrap();
+    let mut d = editor.open_dataset("d").unwrap();
+    refused(d.write_slab(&slab(16, 2), &[1, 2]).map(drop));
+    refused(d.write_slab(&slab(0, 20), &[3; 20]).map(drop));
+    d.write_slab(&slab(15, 2), &[4, 5]).unwrap();
+    refused(editor.open_dataset("far").unwrap().write_slab(&Slab::all(&[2]).unwrap(), &[1, 2]).map(drop));
+    editor.open_dataset("other").unwrap().write_slab(&Slab::all(&[1]).unwrap(), &[7]).unwrap();
+    editor.commit().unwrap();
+    let file = File::open_with(&path, &reading).unwrap();
+    assert_eq!(file.dataset("other").unwrap().read::<i32>().unwrap(), [7]);
+    assert_eq!(file.dataset("d").unwrap().read_slab::<i32>(&slab(14, 3)).unwrap(), [0, 4, 5]);
 }
 
 /// Writing to a damaged file ends, and takes no more memory than the limits allow.

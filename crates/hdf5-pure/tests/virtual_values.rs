@@ -1,8 +1,9 @@
 //! Which elements of sources virtual datasets show, if sources are missing or have another shape than their mappings say. The
 //! expected values are those of the C library, except where it reads beyond the end of a source.
 
+use hdf5_pure::options::External;
 use hdf5_pure::structure::{Mapping, Regular, Selection};
-use hdf5_pure::{CreateOptions, File, Slab, Writer};
+use hdf5_pure::{CreateOptions, Datatype, File, OpenOptions, Slab, Writer};
 
 type Result<T = ()> = hdf5_pure::Result<T>;
 
@@ -144,5 +145,73 @@ fn numbered_sources_have_the_shape_of_the_first() -> Result {
     assert_eq!(values[..8], [0, 1, 10, 11, 20, -1, 30, 31]);
     assert_eq!(values[8..16], [2, 3, 13, 14, 21, -1, 33, 34]);
     assert_eq!(values[16..24], [4, 5, -1, -1, 22, -1, 36, 37]);
+    Ok(())
+}
+
+#[test]
+fn only_the_source_itself_may_be_missing() -> Result {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut source = Writer::create(path("source.h5"))?;
+    source.dataset("g/d").write(&[1, 2])?;
+    source.dataset("null").datatype(Datatype::signed(4)).write_null()?;
+    source.dataset("scalar").write_scalar(3)?;
+    source.root().soft_link("g/absent", "/nowhere")?.soft_link("g/astray", "/no/where")?;
+    source.finish()?;
+    std::fs::write(path("text.h5"), "no HDF5 at all").unwrap();
+
+    let options = OpenOptions::default().with_external(External::SameFolder);
+    let read = |file: &str, dataset: &str| -> Result<Vec<i32>> {
+        let whole = Slab::all(&[2])?;
+        let _ = std::fs::remove_file(path("made.h5"));
+        let mut made = Writer::create(path("made.h5"))?;
+        made.dataset("v").shape([2]).fill(-1).map(file, dataset, &whole, &whole).create::<i32>()?;
+        made.finish()?;
+        File::open_with(path("made.h5"), &options)?.dataset("v")?.read()
+    };
+    // The last folder of an absolute name may be another one now, and those of a relative name exist.
+    for file in ["source.h5", "./source.h5", "/no/such/folder/source.h5"] {
+        assert_eq!(read(file, "g/d")?, [1, 2], "{file}");
+    }
+    for (file, dataset) in [
+        ("source.h5", "absent"),
+        ("source.h5", "g/x"),
+        ("source.h5", "g/absent"),
+        ("absent.h5", "a/b"),
+        ("folder/source.h5", "g/d"),
+        ("folder/text.h5", "g/d"),
+    ] {
+        assert_eq!(read(file, dataset)?, [-1, -1], "{file} {dataset}");
+    }
+    for dataset in ["a/b", "/a/b/c", "g/x/y", "g/astray", "g/absent/x", "g/d/x"] {
+        let error = read("source.h5", dataset).unwrap_err();
+        assert!(error.to_string().contains("does not exist or is no group"), "{dataset}: {error}");
+    }
+    for (file, dataset) in [
+        ("source.h5", "g"),
+        ("source.h5", "/"),
+        ("source.h5", "null"),
+        ("source.h5", "scalar"),
+        ("text.h5", "d"),
+    ] {
+        assert!(read(file, dataset).is_err(), "{file} {dataset}");
+    }
+    Ok(())
+}
+
+#[test]
+fn elements_are_not_taken_from_another_file_of_the_same_name() -> Result {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.h5");
+    std::fs::write(folder.path().join("a.raw"), [1, 2]).unwrap();
+    let options = OpenOptions::default().with_external(External::SameFolder);
+    for (name, found) in [("a.raw", true), ("folder/a.raw", false), ("/no/such/folder/a.raw", false)] {
+        let _ = std::fs::remove_file(&path);
+        let mut made = Writer::create(&path)?;
+        made.dataset("d").shape([2]).external([(name, 0, Some(2))]).create::<u8>()?;
+        made.finish()?;
+        let read = File::open_with(&path, &options)?.dataset("d")?.read::<u8>();
+        assert_eq!(read.ok(), found.then(|| vec![1, 2]), "{name}");
+    }
     Ok(())
 }

@@ -68,6 +68,41 @@ def test_layouts_and_fill_values_of_lists_are_obeyed(tmp_path: pathlib.Path) -> 
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("time", [None, "alloc", "never", "ifset"])
+def test_times_of_allocation_and_filling_are_those_of_h5py(tmp_path: pathlib.Path, time: str | None) -> None:
+    found: list[Any] = []
+    for lib in (h5, h5py):
+        named: dict[str, dict[str, Any]] = {
+            "contiguous": {"shape": (4,), "dtype": "i4"}, "filled": {"shape": (4,), "dtype": "i4", "fillvalue": 7},
+            "chunked": {"shape": (4,), "dtype": "i4", "chunks": (2,)}, "growing": {"shape": (4,), "dtype": "i4", "maxshape": (None,)},
+            "scalar": {"shape": (), "dtype": "i4"}, "null": {"data": lib.Empty("i4")},
+            "external": {"shape": (4,), "dtype": "i4", "external": [(tmp_path / "e.bin", 0, 16)]},
+            "texts": {"shape": (4,), "dtype": lib.string_dtype()}, "chunks of texts": {"shape": (4,), "dtype": lib.string_dtype(), "chunks": (2,)},
+            "filled texts": {"shape": (4,), "dtype": lib.string_dtype(), "fillvalue": "abc"},
+            "fields": {"shape": (4,), "dtype": [("text", "i4"), ("b", lib.string_dtype())]}, "plain": {"shape": (4,), "dtype": [("text", "i4")]},
+        }  # fmt: skip
+        path = tmp_path / f"{lib.__name__}.h5"
+        refused = []
+        with lib.File(path, "w") as file:
+            for name, each in named.items():
+                try:
+                    file.create_dataset(name, **each, **({} if time is None else {"fill_time": time}))
+                except ValueError as error:
+                    refused.append((name, str(error)))
+            layout = lib.VirtualLayout((4,), "i4")
+            layout[:] = lib.VirtualSource("source.h5", "d", shape=(4,))
+            file.create_virtual_dataset("virtual", layout)
+            creation = lib.h5p.create(lib.h5p.DATASET_CREATE)
+            creation.set_layout(lib.h5d.COMPACT)
+            if time is not None:
+                creation.set_fill_time({"alloc": 0, "never": 1, "ifset": 2}[time])
+            lib.h5d.create(file.id, b"compact", lib.h5t.NATIVE_INT32, lib.h5s.create_simple((4,)), creation)
+        with h5py.File(path) as file:
+            lists = {name: each.id.get_create_plist() for name, each in file.items()}
+            found.append(({name: (of.get_alloc_time(), of.get_fill_time()) for name, of in lists.items()}, refused))
+    assert found[0] == found[1]
+
+
 def test_flags_of_filters_are_stored(tmp_path: pathlib.Path) -> None:
     values = np.full(400, 7, "i4")  # the C library fails if a mandatory filter does not make a chunk smaller
     for code, parameters in ((1, (4,)), (2, ()), (3, ()), (32000, ()), (32015, (3,))):
@@ -187,3 +222,22 @@ def test_times_of_groups_are_stored_and_renewed(tmp_path: pathlib.Path) -> None:
             with lib.File(path, "r+") as file, pytest.raises(TypeError, match="track_times must be either True"):
                 make()
     assert found[0] == found[1] and sum(timed for timed, _ in found[0].values()) == 4, found
+
+
+@pytest.mark.parametrize("library", [h5py, h5], ids=["theirs", "ours"])
+def test_attributes_keep_their_committed_types_when_they_are_modified(tmp_path: pathlib.Path, library: Any) -> None:
+    path = tmp_path / "data.h5"
+    with library.File(path, "w") as file:
+        file["types/t"] = np.dtype(">f8")
+        for name in ("modified", "scalar", "written"):
+            shape = () if name == "scalar" else (2,)
+            file.attrs.create(name, np.ones(shape), shape=shape, dtype=file["types/t"])
+        file.attrs.modify("modified", np.array([3.0, 4.0]))
+    with library.File(path, "r+") as file:
+        file.attrs.modify("modified", np.array([5.0, 6.0]))
+        file.attrs.modify("scalar", 7)
+        file.attrs.get_id("written").write(np.array([8.0, 9.0], ">f8"))
+    with h5py.File(path) as file:
+        assert [(name, value.tolist()) for name, value in file.attrs.items()] == [("modified", [5, 6]), ("scalar", 7), ("written", [8, 9])]
+        assert all(file.attrs.get_id(name).get_type().committed() for name in file.attrs)
+        assert h5py.h5o.get_info(file["types/t"].id).rc == 4

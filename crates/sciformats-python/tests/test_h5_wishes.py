@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sciformats import h5
-from sciformats.errors import Conflict
+from sciformats.errors import Conflict, NotSupported
 
 KEYS: list[Any] = [
     np.s_[2:4, 1:3],
@@ -379,6 +379,32 @@ def test_external_files_get_the_elements_of_new_datasets(tmp_path: pathlib.Path,
                 file.create_dataset("small", external=[(tmp_path / "small.bin", 0, 39)], **more)
         with pytest.raises(ValueError, match="unlimited"):
             file.create_dataset("small", (5,), "i4", maxshape=(None,), external=[(tmp_path / "small.bin", 0, 39)])
+        endless = [(tmp_path / "0.bin", 0, h5py.h5f.UNLIMITED), (tmp_path / "1.bin", 0, 40)]
+        with pytest.raises(ValueError, match="Previous file size is unlimited"):
+            file.create_dataset("behind", data=values, external=endless)
+        with pytest.raises(ValueError, match="external storage not supported with chunked layout"):
+            file.create_dataset("chunks", data=values, chunks=(5,), external=endless[:1])
+        with pytest.raises(ValueError, match="Negative external file offset"):
+            file.create_dataset("negative", data=values, external=[(tmp_path / "0.bin", -1, 40)])
+        assert list(file) == ["d0", "d1"]
     with h5py.File(tmp_path / "main.h5") as file:
         assert list(file) == ["d0", "d1"]
         np.testing.assert_array_equal(file["d1"][...], values)
+
+
+def test_datasets_whose_elements_cannot_be_written_are_not_left_behind(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "main.h5", "w") as file:
+        file["kept"] = 1
+        filtered = {"chunks": (2,), "compression": 29999, "allow_unknown_filter": True}
+        for name in ("x", "a/b/x", "external"):
+            more: dict[str, Any] = filtered
+            if name == "external":
+                (tmp_path / "folder.bin").mkdir()
+                more = {"external": [(tmp_path / "folder.bin", 0, 8)]}
+            with pytest.raises((NotSupported, OSError)):
+                file.create_dataset(name, data=[1, 2], dtype="i4", **more)
+            assert name not in file
+        file.create_dataset("x", data=[3, 4])
+    with h5py.File(tmp_path / "main.h5") as file:
+        assert list(file) == ["a", "kept", "x"] and list(file["a/b"]) == []
+        assert file["x"][...].tolist() == [3, 4]

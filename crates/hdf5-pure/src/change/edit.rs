@@ -367,7 +367,7 @@ impl Tree {
         let counts = Counts::of_edited(&self.objects, self.session()?)?;
         self.heap.settle(&mut self.output)?;
         let parts = self.write_new(self.linked(&counts))?;
-        self.write_changed(&counts)?;
+        let left = self.write_changed(&counts)?;
         for (address, more) in counts.changes() {
             let mut header = self.session()?.header(address)?;
             let before = header.references();
@@ -380,7 +380,7 @@ impl Tree {
             }
             header.write(&mut self.output)?;
         }
-        for address in &counts.deleted {
+        for address in counts.deleted.iter().filter(|address| !left.contains(address)) {
             let extents = self.session()?.extents(|extents| extents.object(*address))?;
             self.output.release(&extents)?;
         }
@@ -399,21 +399,26 @@ impl Tree {
         self.output.flush()
     }
 
-    /// Writes what has changed of the objects that are there.
-    fn write_changed(&mut self, counts: &Counts) -> Result<()> {
+    /// Writes what has changed of the objects that are there. Returns the removed datasets of which an edit failed half way. Nobody misses
+    /// what it has left, but it is not known which of their space is free already.
+    fn write_changed(&mut self, counts: &Counts) -> Result<Vec<Address>> {
+        let mut left = Vec::new();
         let open = self.objects.open();
         let (objects, places) = self.objects.split();
         let resolve = |id: Id| places.of(id);
         let now: Now<'_> = &|| self.settings.now();
-        let Some(session) = &mut self.session else { return Ok(()) };
+        let Some(session) = &mut self.session else { return Ok(left) };
         for index in open {
             let Some(object) = objects.get_mut(index).and_then(Option::as_mut) else { continue };
             if let (Kind::Dataset(dataset), Some(origin)) = (&mut object.kind, &object.origin) {
                 // The space of a dataset that is removed is freed together with everything its header leads to.
-                if counts.deleted.contains(&origin.address)
-                    && let Some(edited) = &mut dataset.edited
-                {
+                let is_deleted = counts.deleted.contains(&origin.address);
+                if is_deleted && let Some(edited) = &mut dataset.edited {
                     edited.outer = None;
+                }
+                if is_deleted && dataset.sound().is_err() {
+                    left.push(origin.address);
+                    continue;
                 }
                 let place = (origin.address, &mut **dataset);
                 dataset::edit::settle(session, &mut self.output, &self.settings.registry, place, now)?;
@@ -457,7 +462,7 @@ impl Tree {
             }
             header.write(&mut self.output)?;
         }
-        Ok(())
+        Ok(left)
     }
 
     /// Turns all objects into stored objects of the file. Their content is read again when it is needed.

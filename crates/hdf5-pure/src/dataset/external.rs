@@ -16,16 +16,25 @@ use crate::spec::Name;
 use crate::spec::message::MessageType;
 use crate::spec::message::external_files::{ExternalFiles, Slot};
 
-/// Returns the path of the file that `opened` calls `name`, or `None` if there is no such file.
+/// Returns the path of the file that `opened` calls `name` in a link or as a source, or `None` if there is no such file. As in the
+/// C library, an absolute name belongs to a file that may have been moved together with this one, so its last part is also looked up
+/// beside this file. The folders of a relative name must exist.
 ///
 /// # Errors
 /// Returns `Forbidden` if the file exists but the caller does not allow opening it.
 pub(crate) fn find(opened: &Opened, name: &[u8]) -> Result<Option<PathBuf>> {
     let name = named(name)?;
-    // If the name contains a folder that does not exist here, the file may have been moved together with this one, so
-    // it is also looked up beside this file.
-    let last = name.file_name().map(Path::new);
+    // (`is_absolute` is never true in WebAssembly.)
+    let last = name.file_name().map(Path::new).filter(|_| name.has_root());
     opened.options.external.find(opened.folder(), &[name, last.unwrap_or(name)])
+}
+
+/// Works like [`find`], for a file that has elements. Another file of that name is not taken for it.
+///
+/// # Errors
+/// Returns the errors of [`find`].
+pub(crate) fn find_elements(opened: &Opened, name: &[u8]) -> Result<Option<PathBuf>> {
+    opened.options.external.find(opened.folder(), &[named(name)?])
 }
 
 #[cfg(unix)]
@@ -116,7 +125,7 @@ fn too_short(name: &[u8], len: u64, end: u64) -> Error {
 /// Opens the external file `name`. Its elements are read once, so no pages of it are kept.
 fn reached(opened: &Opened, name: &[u8]) -> Result<Arc<dyn ReadAt>> {
     let missing = || Error::missing(WHAT, String::from_utf8_lossy(name), "does not exist");
-    opened.options.external.open(&find(opened, name)?.ok_or_else(missing)?, Access::direct())
+    opened.options.external.open(&find_elements(opened, name)?.ok_or_else(missing)?, Access::direct())
 }
 
 /// Reads elements that lie in external files, one part after another.

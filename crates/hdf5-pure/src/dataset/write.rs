@@ -7,7 +7,7 @@ use crate::chunk::copy::fill;
 use crate::chunk::too_large;
 use crate::chunk::write::{Chunked, Info};
 use crate::dataset::edit::Edited;
-use crate::filter::Registry;
+use crate::filter::{self, Registry};
 use crate::object::bound::Bound;
 use crate::object::id::Id;
 use crate::space::output::Output;
@@ -168,10 +168,11 @@ impl Dataset {
         }
         match &self.data {
             Data::Virtual(_) => Err(Error::unsupported("writing to the sources of a virtual dataset")),
-            Data::External(_) if self.edited.is_none() => Err(Error::usage(
-                "dataset",
-                "stores its elements in external files, which cannot be written here",
-            )),
+            Data::External(_) => {
+                let outer = self.edited.as_ref().and_then(|edited| edited.outer.as_ref());
+                let end = mul(end_of(slab)?, self.element_size())?;
+                outer.ok_or_else(outside)?.check(end)
+            }
             _ => Ok(()),
         }
     }
@@ -188,6 +189,7 @@ impl Dataset {
         if slab.is_empty() {
             return Ok(());
         }
+        filter::check(&self.pipeline, registry)?;
         self.flush_tail(output, registry)?;
         self.change(output, registry, slab, bytes)
     }
@@ -294,6 +296,7 @@ impl Dataset {
         rows: u64,
         bytes: &[u8],
     ) -> Result<()> {
+        filter::check(&self.pipeline, registry)?;
         if bytes.len() > TAIL_BYTES {
             self.flush_tail(output, registry)?;
         }
@@ -424,13 +427,11 @@ impl Dataset {
             }
             Data::External(_) => {
                 let outer = self.edited.as_mut().and_then(|edited| edited.outer.as_mut());
-                let outer = outer.ok_or_else(|| {
-                    Error::usage(
-                        "dataset",
-                        "stores its elements in external files, which cannot be written here",
-                    )
-                })?;
-                runs(slab, size, |at, part| outer.put(at, present(bytes.get(part), "bytes of a run")?))
+                let outer = outer.ok_or_else(outside)?;
+                runs(slab, size, |at, part| {
+                    outer.put(at, present(bytes.get(part), "bytes of a run")?);
+                    Ok(())
+                })
             }
             Data::Virtual(_) => Err(Error::internal("elements of a virtual dataset are written")),
         }
@@ -503,6 +504,24 @@ impl Dataset {
             Data::Virtual(id) => Layout::Virtual(Some(*id)),
         })
     }
+}
+
+/// Returns the error for elements in external files that may not be written.
+fn outside() -> Error {
+    Error::usage("dataset", "stores its elements in external files, which cannot be written here")
+}
+
+/// Returns the number of elements up to the last one of a selection.
+fn end_of(slab: &Slab) -> Result<u64> {
+    if slab.is_empty() {
+        return Ok(0);
+    }
+    let mut last = 0;
+    for (range, &side) in slab.ranges().iter().zip(slab.of()) {
+        let index = add(range.start, mul(sub(range.count, 1)?, range.step)?)?;
+        last = add(mul(last, side)?, index)?;
+    }
+    add(last, 1)
 }
 
 /// Returns how many rows of `row` bytes were collected, which is none if rows have no bytes.

@@ -74,6 +74,25 @@ pub(crate) fn encode<'a>(
     Ok((bytes, mask))
 }
 
+/// Checks that there is an implementation of each filter. Many chunks pass through them only when the file is completed, which would
+/// be too late to refuse a write.
+pub(crate) fn check(pipeline: &Pipeline, registry: &Registry) -> Result<()> {
+    let lacks = |filter: &&FilterDescription| registry.added(filter.id).is_none() && !is_built_in(filter.id);
+    pipeline.filters.iter().find(lacks).map_or(Ok(()), |filter| Err(unsupported(filter)))
+}
+
+fn is_built_in(id: u16) -> bool {
+    match id {
+        1 => cfg!(feature = "deflate"),
+        2..=6 | 32000 | 32008 => true,
+        307 => cfg!(feature = "bzip2"),
+        32001 | 32026 => cfg!(feature = "blosc2"),
+        32004 => cfg!(feature = "lz4"),
+        32015 => cfg!(feature = "zstd"),
+        _ => false,
+    }
+}
+
 /// Returns whether n-bit or scale-offset has nothing to pack.
 ///
 /// The C library returns the room of its buffer as the number of bytes then, so that it reads wrong elements if a filter before changed

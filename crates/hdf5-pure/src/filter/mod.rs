@@ -16,7 +16,7 @@ mod threads;
 
 pub(crate) use self::decode::{Buffers, Filtered};
 pub use self::decode::{Filter, Registry, known};
-pub(crate) use self::encode::{each, encode};
+pub(crate) use self::encode::{check, each, encode};
 #[cfg(feature = "parallel")]
 pub(crate) use self::threads::shared;
 

@@ -265,8 +265,7 @@ impl Edit {
                 new = new.fill_encoded(|to| item::put(&datatype, &fill, to));
             }
             if let Some(time) = fill_time {
-                // Space is allocated by chunk, or for the whole dataset when it is first written.
-                new = new.storage_times(if layout == "chunked" { 3 } else { 2 }, time);
+                new = new.fill_time(time);
             }
             if undefined {
                 new = new.fill_undefined();

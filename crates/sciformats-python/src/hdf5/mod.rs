@@ -234,15 +234,15 @@ impl Node {
         Ok(self.ok(self.dataset()?.committed())?.is_some())
     }
 
-    /// Returns whether the type of an attribute is an object of the file.
-    fn attribute_is_committed(&self, py: Python<'_>, name: Text) -> PyResult<bool> {
+    /// Returns the address of the type of an attribute if it is an object of the file.
+    fn attribute_committed(&self, py: Python<'_>, name: Text) -> PyResult<Option<u64>> {
         let (file, address) = (self.file()?, self.place());
         let found = py.detach(|| {
             let attributes = file.attributes_at(address)?;
             let named = |of: &&Attribute| of.name().is_some_and(|found| found.as_bytes() == name.as_bytes());
             attributes.iter().find(named).map(Attribute::committed).transpose()
         });
-        Ok(self.ok(found)?.flatten().is_some())
+        Ok(self.ok(found)?.flatten().map(|address| address.0))
     }
 
     /// Returns the file and the dataset of each part of a virtual dataset.

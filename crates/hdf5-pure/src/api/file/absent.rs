@@ -6,7 +6,7 @@ use sciformats_core::{Error, spelling};
 
 use crate::api::file::File;
 use crate::group::links;
-use crate::group::path::{self, Found};
+use crate::group::path::{self, Found, Met};
 use crate::object::header::Object;
 use crate::spec::Address;
 
@@ -22,11 +22,15 @@ impl File {
     /// exists there.
     fn near(&self, from: Address, text: &str) -> Vec<String> {
         let names: Vec<&str> = text.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
-        let leads =
-            |from: Address, path: &str| match path::resolve(self.opened(), from, path.as_bytes(), &mut 0) {
-                Ok(Some(Found::Here(address))) => Some(address),
-                _ => None,
-            };
+        let leads = |from: Address, path: &str| match path::resolve(
+            self.opened(),
+            from,
+            path.as_bytes(),
+            &mut Met::default(),
+        ) {
+            Ok(Some(Found::Here(address))) => Some(address),
+            _ => None,
+        };
         let (mut at, mut before) = (from, String::new());
         if text.starts_with('/') {
             (at, before) = (self.opened().root, "/".to_owned());

@@ -23,7 +23,7 @@ use crate::api::group::Group;
 use crate::api::named::{AsName, shown};
 use crate::file::open::Opened;
 use crate::file::options::OpenOptions;
-use crate::group::path::{self, Found};
+use crate::group::path::{self, Found, Met};
 use crate::object::attributes;
 use crate::object::header::Object;
 use crate::object::kind::NodeKind;
@@ -215,7 +215,7 @@ impl File {
     }
 
     pub(crate) fn follow(&self, from: Address, path: &[u8], depth: usize) -> Result<Node> {
-        match self.opened().attempts(|| path::resolve(self.opened(), from, path, &mut 0))? {
+        match self.opened().attempts(|| path::resolve(self.opened(), from, path, &mut Met::default()))? {
             None => Err(self.absent(from, path)),
             Some(Found::Here(address)) => self.object_at(address),
             Some(Found::Elsewhere { file, path, rest }) => {

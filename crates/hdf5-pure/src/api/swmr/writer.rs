@@ -11,7 +11,7 @@ use crate::api::editor::lock;
 use crate::api::writer::elements::appended;
 use crate::change::append::LiveFile;
 use crate::file::options::OpenOptions;
-use crate::group::path::{self, Found};
+use crate::group::path::{self, Found, Met};
 use crate::heap::global::GlobalHeapWriter;
 use crate::object::bound::Bound;
 use crate::space::output::Storage;
@@ -189,7 +189,7 @@ impl SwmrWriter {
     /// storage.
     pub fn dataset(&mut self, path: &str) -> Result<SwmrDataset<'_>> {
         let opened = &self.file.opened;
-        let address = match path::resolve(opened, opened.root, path.as_bytes(), &mut 0)? {
+        let address = match path::resolve(opened, opened.root, path.as_bytes(), &mut Met::default())? {
             Some(Found::Here(address)) => address,
             Some(Found::Elsewhere { .. }) => {
                 return Err(Error::unsupported("writing through an external link into another file"));

@@ -244,8 +244,8 @@ impl<'w> DatasetBuilder<'w> {
         let allocation_time = match &data {
             _ if self.early || implicit => EARLY,
             Data::Compact(_) => EARLY,
-            Data::Chunked(_) => INCREMENTAL,
-            _ => LATE,
+            Data::Chunked(_) | Data::Virtual(_) => INCREMENTAL,
+            Data::Contiguous(_) | Data::External(_) => LATE,
         };
         // An element of variable length refers to a heap. If its bytes were whatever lay there before, readers would
         // follow a wrong reference, so the fill value is always written. The C library requires this too.
@@ -342,6 +342,10 @@ impl<'w> DatasetBuilder<'w> {
         }
         if files.iter().any(|(name, ..)| name.as_bytes().is_empty() || name.as_bytes().contains(&0)) {
             return wrong("include a name that is empty or contains a NUL character");
+        }
+        // Nothing would be in those behind a file without an end, and the C library opens no such dataset.
+        if files.split_last().is_some_and(|(_, before)| before.iter().any(|(.., size)| size.is_none())) {
+            return wrong("include one without a size that is not the last");
         }
         let slots = files
             .into_iter()

@@ -30,12 +30,13 @@ struct Part {
     path: PathBuf,
 }
 
+fn no_space() -> Error {
+    Error::usage("elements", "lie beyond the space that the dataset has in its external files")
+}
+
 /// Returns the offset of the byte with this number in the file of a part.
 fn position(part: &Part, byte: u64) -> Result<u64> {
-    let at = part.offset.checked_add(sub(byte, part.start)?);
-    at.ok_or_else(|| {
-        Error::usage("elements", "lie beyond the space that the dataset has in its external files")
-    })
+    part.offset.checked_add(sub(byte, part.start)?).ok_or_else(no_space)
 }
 
 impl Outer {
@@ -49,7 +50,7 @@ impl Outer {
         let mut start = 0u64;
         for slot in &files.slots {
             let name = names.get(slot.name)?;
-            let path = external::find(opened, name)?;
+            let path = external::find_elements(opened, name)?;
             let path = path.ok_or_else(|| {
                 Error::missing("external file", String::from_utf8_lossy(name), "does not exist")
             })?;
@@ -61,20 +62,22 @@ impl Outer {
         Ok(Self { parts, waiting: Vec::new() })
     }
 
-    /// Takes bytes of elements to be written; `at` counts from the first element.
+    /// Checks that the files have space for the first `end` bytes of the elements.
     ///
     /// # Errors
-    /// Returns [`Error::Usage`] if no file has space for some of them.
-    pub(crate) fn put(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
-        let end = add(at, bytes.len() as u64)?;
+    /// Returns [`Error::Usage`] if they have not.
+    pub(crate) fn check(&self, end: u64) -> Result<()> {
         if self.parts.last().is_none_or(|part| part.end < end) {
-            return Err(Error::usage(
-                "elements",
-                "lie beyond the space that the dataset has in its external files",
-            ));
+            return Err(no_space());
         }
+        // The last byte of a part has an offset too.
+        let mut parts = self.parts.iter().filter(|part| part.start < end.min(part.end));
+        parts.try_for_each(|part| position(part, end.min(part.end)).map(drop))
+    }
+
+    /// Takes bytes of elements to be written; `at` counts from the first element. They must have passed [`check`](Self::check).
+    pub(crate) fn put(&mut self, at: u64, bytes: &[u8]) {
         self.waiting.push((at, bytes.to_vec()));
-        Ok(())
     }
 
     /// Writes what was taken.

@@ -21,7 +21,7 @@ use crate::dataset::virtual_layout::rows::Rows;
 use crate::dataset::external;
 use crate::dataset::read::{self, Content, Reader};
 use crate::file::open::Opened;
-use crate::group::path::{self, Found};
+use crate::group::path::{self, Found, Met};
 use crate::heap::global::GlobalHeap;
 use crate::object::header::Object;
 use crate::spec::global_heap::GlobalId;
@@ -96,14 +96,20 @@ impl<'a> Sources<'a> {
             },
         };
         let mut path = dataset.to_vec();
-        for _ in 0..MAX_FILES {
+        for followed in 0..MAX_FILES {
             let opened = other.as_deref().unwrap_or(self.opened);
-            let address = match path::resolve(opened, opened.root, &path, &mut 0)? {
+            let mut met = Met::default();
+            let address = match path::resolve(opened, opened.root, &path, &mut met)? {
+                // As in the C library, a dataset that does not exist has fill values, and a way to it must exist, unless an
+                // external link has led there.
+                None if met.gap && followed == 0 => return Err(no_way(dataset)),
                 None => return Ok(None),
                 Some(Found::Here(address)) => address,
                 Some(Found::Elsewhere { file, path: to, rest }) => {
                     path = [&b"/"[..], &to, &rest].concat();
-                    let Some(next) = self.file(opened, &file)? else { return Ok(None) };
+                    let Some(next) = self.file(opened, &file)? else {
+                        return if rest.is_empty() { Ok(None) } else { Err(no_way(dataset)) };
+                    };
                     other = Some(next);
                     continue;
                 }
@@ -162,6 +168,12 @@ impl<'a> Sources<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns the error for a path that leads to no source because of something before its last part.
+fn no_way(dataset: &[u8]) -> Error {
+    let name = String::from_utf8_lossy(dataset).into_owned();
+    Error::missing("source of a virtual dataset", name, "is in something that does not exist or is no group")
 }
 
 /// Reads the selected elements. Elements without a source have the fill value.
@@ -378,7 +390,8 @@ fn copy(
         from.shorten(source, most);
         to.shorten(target, most);
     }
-    if all && from.count() != to.count() && !is_prefix(shape, &to) {
+    let has_all = from.count() == to.count() && !source.content.dataspace.is_null();
+    if all && !has_all && !is_prefix(shape, &to) {
         return Err(wrong("has another number of elements than the source"));
     }
     let nested = Reader {
@@ -417,6 +430,6 @@ fn copy(
 /// Returns whether a source that is selected as a whole, and of another length than the target, still has its elements in their
 /// places: only the slowest dimension has another length.
 fn is_prefix(shape: &[u64], to: &Numbered) -> bool {
-    let sides = shape.iter().enumerate().skip(1);
-    shape.len() < 2 || sides.into_iter().all(|(axis, &n)| to.taken(axis) == Some(n))
+    let mut sides = shape.iter().enumerate().skip(1);
+    !shape.is_empty() && (shape.len() == 1 || sides.all(|(axis, &n)| to.taken(axis) == Some(n)))
 }

@@ -130,7 +130,7 @@ class AttributeManager(MutableMapping[str, Any]):
         if old.dtype.kind in "iu" and array.dtype.kind in "iuf" and not isinstance(value, np.ndarray):
             array = _convert.exactly(value, old.dtype)
         array = _encode.as_type(array.reshape(old.shape), old.dtype)
-        self._described(_name_of(name), old._described, old.shape, array)
+        self._described(_name_of(name), old._described, old.shape, array, old._shared_type())
 
     def rename(self, name: Any, to: Any) -> None:
         """Rename an attribute.
@@ -161,8 +161,10 @@ class AttributeManager(MutableMapping[str, Any]):
         if name not in self:
             raise KeyError(f"Unable to synchronously open attribute (can't locate attribute: '{name}')")
         described, shape, *_ = self._all()[name]
-        committed = bool(self._parent._node.attribute_is_committed(name))
-        return AttrID(name, described, None if shape is None else tuple(shape), committed, self)
+        place = self._parent._node.attribute_committed(name)
+        found = AttrID(name, described, None if shape is None else tuple(shape), place is not None, self)
+        found._type_place = place
+        return found
 
     def __iter__(self) -> Iterator[Any]:
         return iter([_names.outer(name) for name in self._all()])
@@ -200,6 +202,9 @@ class AttrID:
     #: The path of its committed type, if it was created with one.
     _shared: str | None = None
 
+    #: The address of its committed type, if it was found with one.
+    _type_place: int | None = None
+
     def __init__(
         self, name: str, described: Any, shape: tuple[int, ...] | None, committed: bool, manager: AttributeManager
     ) -> None:
@@ -210,6 +215,13 @@ class AttrID:
         self.name = _names.encoded(name)
         self.dtype = dtype
         self.shape = shape
+
+    def _shared_type(self) -> str | None:
+        """Return the path of its committed type; ``None`` if it has none, or one to which no link leads."""
+        if self._type_place is None:
+            return self._shared
+        path: str | None = self._manager._parent._node.path_of(self._type_place)
+        return path
 
     def get_name(self) -> bytes:
         """Return the name."""
@@ -279,4 +291,4 @@ class AttrID:
             array = _convert.seen_as(array, mtype).reshape(-1)[:count].reshape((*self.shape, *self.dtype.shape))
         if array.dtype != self.dtype:
             array = _encode.as_type(array, self.dtype)
-        self._manager._described(_names.inner(self.name), self._described, self.shape, array.reshape((*self.shape, *self.dtype.shape)), self._shared)
+        self._manager._described(_names.inner(self.name), self._described, self.shape, array.reshape((*self.shape, *self.dtype.shape)), self._shared_type())

@@ -83,8 +83,6 @@ class Wanted:
         if filters and layout == "chosen":
             layout = "chunked"
         fill = options.pop("fillvalue", None)
-        if options.get("fill_time") not in (None, "alloc", "never", "ifset"):
-            raise ValueError("fill_time must be one of 'alloc', 'never' and 'ifset'")
         if fill is not None and self.dtype.names is not None and isinstance(fill, (int, float, str, bytes)):
             raise ValueError("the fill value of a compound must have a value for each field")
         return {
@@ -97,13 +95,28 @@ class Wanted:
             "filters": filters,
             "fill": None if fill is None else _encode.element(self._fill(fill), described, of),
             "undefined": False,
-            "fill_time": {"alloc": 0, "never": 1, "ifset": 2, None: None}[options.get("fill_time")],
+            "fill_time": self._fill_time(options.get("fill_time"), described, fill is not None),
             "external": _external(options.pop("external", None), self, maximum),
             "mappings": [],
             "committed": self.committed,
             "tracked": _tracked(options.get("track_order")),
             "time": moment(options.get("track_times")),
         }
+
+    def _fill_time(self, asked: Any, described: Any, is_set: bool) -> int | None:
+        """Return when fill values are written, in the numbers of the standard; ``None`` means as is usual for the type."""
+        if asked not in (None, "alloc", "never", "ifset"):
+            raise ValueError("fill_time must be one of 'alloc', 'never' and 'ifset'")
+        if self.shape == ():
+            return None  # as in h5py, it has no effect without dimensions
+        if _is_variable(described):
+            # What lies in a chunk before something is written must be no address.
+            if asked == "never":
+                reason = "Dataset doesn't support VL datatype when fill value is not defined"
+                raise ValueError(f"Unable to synchronously create dataset ({reason})")
+            if asked != "alloc":
+                return 2 if is_set else None
+        return {"alloc": 0, "never": 1, "ifset": 2, None: None}[asked]
 
     def _fill(self, fill: Any) -> Any:
         if _encode.is_direct(_encode.describe(self.dtype)):
@@ -142,6 +155,8 @@ class Wanted:
             word = "external" if options.get("external") else "chunked" if automatic else "contiguous"
             most = None if maxshape is None else list(maxshape)
             return word, None, most
+        if options.get("external"):
+            raise ValueError("Unable to synchronously create dataset (external storage not supported with chunked layout)")
         chunks = sizes(chunks, "chunks")
         if len(chunks) != len(self.shape):
             raise ValueError("chunks must have the same number of dimensions as shape")
@@ -189,6 +204,14 @@ class Wanted:
         if scale < 0:
             raise ValueError("scale factor must be >= 0")
         return int(scale)
+
+
+def _is_variable(described: Any) -> bool:
+    """Return whether elements of a described type have parts of variable length."""
+    kind = described[0] if isinstance(described, tuple) else None
+    if kind == "compound":
+        return any(_is_variable(part) for _, _, part in described[2])
+    return kind in ("text", "vlen") or (kind == "array" and _is_variable(described[1]))
 
 
 def check_suitable(is_variable: bool) -> None:
@@ -287,6 +310,10 @@ def _external(external: Any, wanted: Wanted, maximum: list[int | None] | None) -
         name, offset, size = entry
         if not isinstance(offset, (int, np.integer)) or not isinstance(size, (int, np.integer)):
             raise TypeError("the offset and the size of an external file must be integers")
+        if offset < 0 or size < 0:
+            raise ValueError("Negative external file offset (the offset and the size of an external file must be positive)")
+        if found and found[-1][2] is None:
+            raise ValueError("Previous file size is unlimited (only the last external file can have no size)")
         found.append((os.fsdecode(name), int(offset), None if size == UNLIMITED else int(size)))
     most, sizes = wanted.shape if maximum is None else maximum, [size for _, _, size in found]
     if None not in sizes and not wanted.dtype.hasobject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -250,10 +250,17 @@ class GroupWriting:
             made = Dataset(self._file_of, Guarded(self._file_of, address, path), path)
             made._cache, made._prefixes, made._outside = cache, prefixes, bool(settings["external"])
             if wanted.data is not None and wanted.data.size:
-                if made._outside:
-                    # Only elements of a dataset that is in the file are written into other files.
-                    self._file_of.commit()
-                made._write_first(wanted, settings["datatype"])
+                try:
+                    if made._outside:
+                        # Only elements of a dataset that is in the file are written into other files.
+                        self._file_of.commit()
+                    made._write_first(wanted, settings["datatype"])
+                except BaseException:
+                    # There is a dataset with its elements, or none. Nothing is looked up, which could write what cannot be written.
+                    with suppress(Error, OSError, ValueError):
+                        self._file_of.change("unlink", path)
+                        self._file_of.removed(address, False)
+                    raise
         return made
 
     def _check_groups(self, path: str, error: Exception) -> None:
