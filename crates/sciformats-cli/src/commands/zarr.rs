@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use sciformats::{AttributeValue, Datum, Decoder, ElementType, Error, Format, Name};
-use sciformats_convert::sink::{self, Elements, Fit, Handle, New, Place, Rules};
+use sciformats::{AttributeValue, Datum, Decoder, ElementType, Error, Format, Limits, Name};
+use sciformats_convert::sink::{self, Elements, Fit, Handle, New, Place, Rules, Sink};
 use sciformats_references::zarr::{self, Node, Store, StoredArray, WriteOptions};
 use sciformats_references::{Entry, Report, Treatment};
 use serde_json::{Value, json};
@@ -144,7 +144,6 @@ fn read(args: &Convert, session: &Session) -> Outcome {
             output.display()
         )));
     };
-    let mut lost = Vec::new();
     let failed = |error: Error| match error {
         Error::Malformed { .. } | Error::LimitExceeded { .. } => Failure::of(input, &error),
         Error::Io { path: Some(ref path), .. } if path.starts_with(input) => Failure::of(input, &error),
@@ -152,76 +151,99 @@ fn read(args: &Convert, session: &Session) -> Outcome {
         Error::Unsupported { .. } => Failure::refused(input, &error),
         error => Failure::unwritten(output, &error),
     };
-    let options =
-        args.storage.options().with_threads(session.options().threads).with_limits(session.options().limits);
+    let limits = session.options().limits;
+    let options = args.storage.options().with_threads(session.options().threads).with_limits(limits);
     let rules = sink::rules(format).map_err(failed)?;
     let sink = if args.dry_run {
         sink::rehearsal(format, &options)
     } else {
         sink::overwrite(output, format, &options)
     };
-    let mut sink = sink.map_err(failed)?;
-    let mut groups: HashMap<&str, Handle> = HashMap::new();
+    let mut copy =
+        Copy { sink: sink.map_err(failed)?, rules, limits, added: HashMap::new(), lost: Vec::new() };
     for node in &store.nodes {
-        let array = match &node.array {
-            Some(Err(reason)) => {
-                lost.push(format!("{}: {reason}", node.path));
-                continue;
-            }
-            Some(Ok(array)) => Some(array.clone()),
-            None => None,
-        };
-        let new = match array {
-            None => New::Group,
-            Some(array) => {
-                let (mut info, limits) = (array.info(), session.options().limits);
-                let Some(element) = alike(&rules, &info.element) else {
-                    lost.push(format!("{}: elements of type {}", node.path, info.element));
-                    continue;
-                };
-                info.element = element;
-                let unfit = array.unfit_text(&limits, |text| rules.text(text)).map_err(failed)?;
-                if let Some(text) = unfit {
-                    lost.push(format!("{}: the text {:?}", node.path, String::from_utf8_lossy(&text)));
-                    continue;
-                }
-                New::Array(Elements::new(info, move |slab, out| array.read(slab, &limits, out)))
-            }
-        };
-        let handle = match node.path.rsplit_once('/') {
-            _ if node.path == "/" => sink.add(Place::Root, new).map_err(failed)?,
-            Some((parent, name)) => {
-                let parent = if parent.is_empty() { "/" } else { parent };
-                let Some(parent) = groups.get(parent) else {
-                    lost.push(format!("{}: its group is missing", node.path));
-                    continue;
-                };
-                sink.add(Place::In(*parent, &Name::from(name)), new).map_err(failed)?
-            }
-            None => continue,
-        };
-        groups.insert(&node.path, handle);
-        for (name, value) in attributes(node) {
-            let mut lose =
-                |reason: String| lost.push(format!("{}: the attribute {name}: {reason}", node.path));
-            match value.and_then(|value| fitted(&rules, value)) {
-                Ok(value) => match sink.attribute(handle, &Name::from(name), &value) {
-                    Err(Error::Unsupported { what, .. }) => lose(what.into_owned()),
-                    done => done.map_err(failed)?,
-                },
-                Err(reason) => lose(reason),
-            }
-        }
+        copy.object(node).map_err(failed)?;
     }
+    let Copy { sink, added, lost, .. } = copy;
     if let (Some(first), false) = (lost.first(), args.lossy) {
         let what = format!("what {format} does not get: {first} (--lossy leaves out {} objects)", lost.len());
         return Err(Failure::refused(input, &Error::unsupported(what)));
     }
     session.watched("converting", &[], || sink.finish()).map_err(failed)?;
-    let written = |node: &&Node| matches!(node.array, Some(Ok(_))) && groups.contains_key(node.path.as_str());
+    let written = |node: &&Node| matches!(node.array, Some(Ok(_))) && added.contains_key(node.path.as_str());
     let arrays = store.nodes.iter().filter(written).count();
     tell(args, arrays, (&lost, &[]), session)?;
     Ok(Answer::of(true))
+}
+
+/// A store that is being copied into a file.
+struct Copy<'s> {
+    sink: Box<dyn Sink>,
+    rules: Rules,
+    limits: Limits,
+    /// The objects that are in the file, by their paths.
+    added: HashMap<&'s str, Handle>,
+    /// What is not in the file.
+    lost: Vec<String>,
+}
+
+impl<'s> Copy<'s> {
+    /// Adds an object with its attributes, or tells why it is lost.
+    fn object(&mut self, node: &'s Node) -> Result<(), Error> {
+        let Some(new) = self.new(node)? else { return Ok(()) };
+        let handle = match node.path.rsplit_once('/') {
+            _ if node.path == "/" => self.sink.add(Place::Root, new)?,
+            Some((parent, name)) => {
+                let parent = if parent.is_empty() { "/" } else { parent };
+                let Some(parent) = self.added.get(parent) else {
+                    self.lost.push(format!("{}: its group is missing", node.path));
+                    return Ok(());
+                };
+                self.sink.add(Place::In(*parent, &Name::from(name)), new)?
+            }
+            None => return Ok(()),
+        };
+        self.added.insert(&node.path, handle);
+        self.attributes(node, handle)
+    }
+
+    /// Returns what a node becomes; `None` if the format has nothing for it, or if it cannot be read.
+    fn new(&mut self, node: &Node) -> Result<Option<New<'static>>, Error> {
+        let array = match &node.array {
+            None => return Ok(Some(New::Group)),
+            Some(Ok(array)) => array.clone(),
+            Some(Err(reason)) => {
+                self.lost.push(format!("{}: {reason}", node.path));
+                return Ok(None);
+            }
+        };
+        let (mut info, limits) = (array.info(), self.limits);
+        let Some(element) = alike(&self.rules, &info.element) else {
+            self.lost.push(format!("{}: elements of type {}", node.path, info.element));
+            return Ok(None);
+        };
+        info.element = element;
+        if let Some(text) = array.unfit_text(&limits, |text| self.rules.text(text))? {
+            self.lost.push(format!("{}: the text {:?}", node.path, String::from_utf8_lossy(&text)));
+            return Ok(None);
+        }
+        Ok(Some(New::Array(Elements::new(info, move |slab, out| array.read(slab, &limits, out)))))
+    }
+
+    fn attributes(&mut self, node: &Node, handle: Handle) -> Result<(), Error> {
+        for (name, value) in attributes(node) {
+            let mut lose =
+                |reason: String| self.lost.push(format!("{}: the attribute {name}: {reason}", node.path));
+            match value.and_then(|value| fitted(&self.rules, value)) {
+                Ok(value) => match self.sink.attribute(handle, &Name::from(name), &value) {
+                    Err(Error::Unsupported { what, .. }) => lose(what.into_owned()),
+                    done => done?,
+                },
+                Err(reason) => lose(reason),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Returns the type under which a format has the same bytes, such as the truth values of HDF5; `None` if it has none.

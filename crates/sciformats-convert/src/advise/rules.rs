@@ -66,11 +66,34 @@ fn mib(bytes: u64) -> String {
     }
 }
 
-fn dataset(known: &Known, found: &mut Found, (least, most): (u64, u64)) {
+/// The rules for one dataset.
+fn dataset(known: &Known, found: &mut Found, sizes: (u64, u64)) {
+    chunks(known, found, sizes);
+    filters(known, found);
+    skipped(known, found);
+    better_filter(known, found);
+    rounding(known, found);
+    sampled(known, found);
+    let facts = &known.facts;
+    let (path, (count, _)) = (facts.path.as_str(), facts.stored);
+    if matches!(known.index, Some(IndexKind::BtreeV2)) && count > 1000 {
+        let what = format!("several unlimited dimensions need an index of {count} records in a tree");
+        found.add("unlimited", path, what, "fixed dimensions, or one that grows, have arrays as indexes");
+    }
+    if let Class::VariableLength(_) = &known.dataset.datatype().class
+        && bytes(&facts.shape, 1) > 1000
+    {
+        let what = "texts or lists of variable length stand outside of the elements, uncompressed".to_owned();
+        found.add("variable-length", path, what, "a fixed length, or an array of bytes with offsets");
+    }
+}
+
+/// The sizes of chunks, which are to be within those of the profile.
+fn chunks(known: &Known, found: &mut Found, (least, most): (u64, u64)) {
     let facts = &known.facts;
     let path = facts.path.as_str();
     let all = bytes(&facts.shape, facts.element);
-    let (count, stored) = facts.stored;
+    let (count, _) = facts.stored;
     let planned = |fallback: &str| match &facts.planned_chunks {
         Some(chunks) => format!("chunks of {}", sides(chunks)),
         None => fallback.to_owned(),
@@ -99,16 +122,27 @@ fn dataset(known: &Known, found: &mut Found, (least, most): (u64, u64)) {
         );
         found.add("contiguous", path, what, planned("chunks"));
     }
-    filters(known, found);
+}
+
+/// Chunks that are stored without the filters of their dataset.
+fn skipped(known: &Known, found: &mut Found) {
     if known.skipping > 0 {
+        let (count, _) = known.facts.stored;
         let what = format!("{} of {count} chunks skip filters", known.skipping);
         found.add(
             "skipped-filters",
-            path,
+            &known.facts.path,
             what,
             "`repack` with the same filters; programs that make references leave such datasets out",
         );
     }
+}
+
+/// Another filter, if it makes the elements smaller.
+fn better_filter(known: &Known, found: &mut Found) {
+    let facts = &known.facts;
+    let path = facts.path.as_str();
+    let (all, (_, stored)) = (bytes(&facts.shape, facts.element), facts.stored);
     let now = if facts.filters.is_empty() { 1.0 } else { stored as f64 / all.max(1) as f64 };
     // A checksum alone gains no space, and has a finding of its own.
     let gains = |(filter, _): &&(String, Option<u32>)| {
@@ -131,34 +165,39 @@ fn dataset(known: &Known, found: &mut Found, (least, most): (u64, u64)) {
         let advice = format!("`{}--filter-of {path}={filter}`", chunks.unwrap_or_default());
         found.add("filter", path, what, advice);
     }
-    // Rounding changes numbers. It is only mentioned if it gains much, and is never part of a plan.
-    if let Some(Rounded { bits, candidate }) = &known.sampled.rounded {
-        let same = |other: &&super::Candidate| other.filter == candidate.filter;
-        let now = facts.candidates.iter().find(same).map_or(1.0, |other| other.ratio);
-        if candidate.ratio < now * 0.8 {
-            let what = format!(
-                "{bits} bits of the significand hold {:.0} % of what neighbours tell about each other; rounded to them, its elements take \
-                 {:.0} % of their size with {}, in place of {:.0} %",
-                SHARE * 100.0,
-                candidate.ratio * 100.0,
-                candidate.filter,
-                now * 100.0
-            );
-            let advice = format!(
-                "`--keep-bits auto`, if numbers may change by a part of {:.1e}",
-                crate::sink::Rounding::Bits(*bits).relative_error()
-            );
-            found.add("rounding", path, what, advice);
-        }
-    }
-    if known.sampled.count > 3 && bound::product(known.sampled.constant, 2) > known.sampled.count {
+}
+
+/// Rounding changes numbers. It is only mentioned if it gains much, and is never part of a plan.
+fn rounding(known: &Known, found: &mut Found) {
+    let Some(Rounded { bits, candidate }) = &known.sampled.rounded else { return };
+    let facts = &known.facts;
+    let same = |other: &&super::Candidate| other.filter == candidate.filter;
+    let now = facts.candidates.iter().find(same).map_or(1.0, |other| other.ratio);
+    if candidate.ratio < now * 0.8 {
         let what = format!(
-            "{} of {} sampled chunks have one value only",
-            known.sampled.constant, known.sampled.count
+            "{bits} bits of the significand hold {:.0} % of what neighbours tell about each other; rounded to them, its elements take \
+             {:.0} % of their size with {}, in place of {:.0} %",
+            SHARE * 100.0,
+            candidate.ratio * 100.0,
+            candidate.filter,
+            now * 100.0
         );
+        let advice = format!(
+            "`--keep-bits auto`, if numbers may change by a part of {:.1e}",
+            crate::sink::Rounding::Bits(*bits).relative_error()
+        );
+        found.add("rounding", &facts.path, what, advice);
+    }
+}
+
+/// What the values of some chunks tell.
+fn sampled(known: &Known, found: &mut Found) {
+    let (path, sampled) = (known.facts.path.as_str(), &known.sampled);
+    if sampled.count > 3 && bound::product(sampled.constant, 2) > sampled.count {
+        let what = format!("{} of {} sampled chunks have one value only", sampled.constant, sampled.count);
         found.add("constant-chunks", path, what, "chunks that are not written take no space");
     }
-    if known.sampled.count > 0 && known.sampled.narrow {
+    if sampled.count > 0 && sampled.narrow {
         found.add(
             "wide-type",
             path,
@@ -166,18 +205,9 @@ fn dataset(known: &Known, found: &mut Found, (least, most): (u64, u64)) {
             "a narrower type, if later values fit too",
         );
     }
-    if matches!(known.index, Some(IndexKind::BtreeV2)) && count > 1000 {
-        let what = format!("several unlimited dimensions need an index of {count} records in a tree");
-        found.add("unlimited", path, what, "fixed dimensions, or one that grows, have arrays as indexes");
-    }
-    if let Class::VariableLength(_) = &known.dataset.datatype().class
-        && bytes(&facts.shape, 1) > 1000
-    {
-        let what = "texts or lists of variable length stand outside of the elements, uncompressed".to_owned();
-        found.add("variable-length", path, what, "a fixed length, or an array of bytes with offsets");
-    }
 }
 
+/// The filters that a dataset has.
 fn filters(known: &Known, found: &mut Found) {
     let facts = &known.facts;
     let path = facts.path.as_str();

@@ -5,30 +5,28 @@ pub(super) mod export;
 mod netcdf;
 mod pictures;
 mod repack;
+mod report;
 mod zip;
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use sciformats::{Blame, Error, File, Format};
 use sciformats_convert::compare::{Pattern, objects_match};
-use sciformats_convert::convert::{Counts, Loss, Options, Plan};
-use sciformats_convert::sink::Rounding;
+use sciformats_convert::convert::{Loss, Options, Plan};
+use sciformats_convert::sink::{Rounding, WriteOptions};
 use sciformats_core::bound;
 
 use self::args::{Convert, Files, Repack, Target};
-use super::json::JsonObject;
+use self::report::{Written, conclude, describe, headline, losses, not_written, notes, size};
 use crate::failure::{Answer, Failure, Outcome, advice};
 use crate::interrupt::{self, Passing};
-use crate::look::{self, Cell, FAINT, PLAIN, TITLE, WELL, WRONG};
+use crate::look;
 use crate::output::{is_stdout, through_file};
 use crate::session::Session;
 
 pub(super) use repack::run as repack;
-
-/// The number of losses that are printed one by one; `--json` prints all of them.
-const SHOWN: usize = 20;
 
 pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     if args.round.asked().is_some() {
@@ -67,8 +65,13 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
             run(&Convert { files, to, ..args.clone() }, session)
         });
     }
+    to_format(args, target, session)
+}
+
+/// Converts into one of our formats.
+fn to_format(args: &Convert, target: Format, session: &Session) -> Outcome {
+    let input = &args.files.input;
     args.files.prepare(args.dry_run, session)?;
-    let place = args.files.place();
     let file = Arc::new(session.open_cut(input)?);
     selected(args, &file)?;
     if file.format() == Format::Hdf5 && by_name_netcdf(args) {
@@ -91,45 +94,58 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     if let (Some((object, error)), false) = (plan.unreached(), args.lossy) {
         return Err(unread(&args.files, object, error));
     }
-    let mut planned = plan.losses().len();
     let mut out = session.text();
     let filter = args.storage.filter.as_deref();
     describe(&mut out, (&plan, file.format(), filter), &args.files, session)?;
+    if args.dry_run || !plan.losses().is_empty() && !args.lossy {
+        return unwritten(args, &plan, &mut out, session);
+    }
+    written(args, (&plan, &file), &mut out, session)
+}
+
+/// How the new file is written.
+fn storage(args: &Convert, session: &Session) -> WriteOptions {
+    let reading = session.options();
+    args.storage.options().with_threads(reading.threads).with_limits(reading.limits)
+}
+
+/// Ends without a new file, because something would be lost or because none is asked for.
+fn unwritten(args: &Convert, plan: &Plan, out: &mut impl Write, session: &Session) -> Outcome {
     let refused = !plan.losses().is_empty() && !args.lossy;
+    let mut planned = plan.losses().len();
     if let (Some((object, error)), true) = (plan.unreached(), args.dry_run) {
         let what = format!("has elements that cannot be read: {error}");
-        losses(&mut out, &[Loss { path: object.into(), what, lost: None }], session)?;
+        losses(out, &[Loss { path: object.into(), what, lost: None }], session)?;
         planned = bound::sum(planned, 1);
     }
-    let reading = session.options();
-    let write = args.storage.options().with_threads(reading.threads).with_limits(reading.limits);
     if args.dry_run && !refused {
+        let write = storage(args, session);
         let lost = if args.lossy {
             plan.rehearse_rescue(&write)
         } else {
             plan.rehearse(&write).map(|()| Vec::new())
         };
         let lost = lost.map_err(|error| broken(&args.files, &error))?;
-        losses(&mut out, &lost, session)?;
+        losses(out, &lost, session)?;
         planned = bound::sum(planned, lost.len());
     }
-    if refused || args.dry_run {
-        conclude(
-            &mut out,
-            &plan,
-            Written { file: &args.files, written: false, checked: None, losses: planned, notes: &[] },
-            session,
-        )?;
-        return Ok(Answer::of(!refused));
-    }
-    let written = session.watched_over("converting", &[&file], Some(plan.counts().bytes), || {
+    let end = Written { file: &args.files, written: false, checked: None, losses: planned, notes: &[] };
+    conclude(out, plan, end, session)?;
+    Ok(Answer::of(!refused))
+}
+
+/// Writes the new file, and checks it if that is asked for.
+fn written(args: &Convert, (plan, file): (&Plan, &File), out: &mut impl Write, session: &Session) -> Outcome {
+    let (output, place) = (&args.files.output, args.files.place());
+    let write = storage(args, session);
+    let written = session.watched_over("converting", &[file], Some(plan.counts().bytes), || {
         if args.lossy { plan.rescue(place, &write) } else { plan.write(place, &write).map(|()| Vec::new()) }
     });
     let lost = written.map_err(|error| match plan.unread() {
         Some(object) if !matches!(error, Error::Io { .. }) => unread(&args.files, &object, &error),
         _ => broken(&args.files, &error),
     })?;
-    losses(&mut out, &lost, session)?;
+    losses(out, &lost, session)?;
     let mut checked = None;
     if args.check {
         let compared = session.watched("checking", &[plan.tree()], || plan.check(place, session.options()));
@@ -145,9 +161,9 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         return Err(Failure::Unwritten(output.clone(), problem));
     }
     args.files.publish(session)?;
-    let losses = bound::sum(planned, lost.len());
+    let losses = bound::sum(plan.losses().len(), lost.len());
     let end = Written { file: &args.files, written: true, checked, losses, notes: &[] };
-    conclude(&mut out, &plan, end, session)?;
+    conclude(out, plan, end, session)?;
     Ok(Answer::of(checked != Some(false)))
 }
 
@@ -302,138 +318,4 @@ fn same_format(args: &Convert, file: &Arc<File>, end: &repack::Whole, session: &
         session,
     )?;
     Ok(Answer::of(checked != Some(false) && (lost.is_empty() || args.lossy)))
-}
-
-fn headline(out: &mut impl Write, plan: &Plan, from: Format, files: &Files) -> io::Result<()> {
-    let (input, output) = (files.input.display().to_string(), files.output.display().to_string());
-    let (input, output) = (look::safe(&input), look::safe(&output));
-    let target = plan.target();
-    writeln!(out, "{TITLE}{input}{TITLE:#} {from} → {TITLE}{output}{TITLE:#} {target}")?;
-    look::told(out, (PLAIN, "writes"), Cell::new(PLAIN, contents(plan.counts())))
-}
-
-fn describe(
-    out: &mut impl Write,
-    (plan, from, stored): (&Plan, Format, Option<&str>),
-    files: &Files,
-    session: &Session,
-) -> io::Result<()> {
-    if !session.json && !session.quiet {
-        headline(out, plan, from, files)?;
-        for (remark, count) in plan.remarks() {
-            let times = look::count(*count, "time");
-            let note = Cell::new(PLAIN, remark.text()).and(PLAIN, "  ").and(FAINT, times);
-            look::told(out, (PLAIN, "note"), note)?;
-        }
-        if let Some(note) = stored.and_then(|filter| extension(plan.target(), filter)) {
-            look::told(out, (PLAIN, "note"), Cell::new(PLAIN, note))?;
-        }
-    }
-    losses(out, plan.losses(), session)
-}
-
-/// Tells what becomes otherwise of a file's structures.
-fn notes(out: &mut impl Write, notes: &[String]) -> io::Result<()> {
-    let told = |note: &String| look::told(out, (PLAIN, "note"), Cell::new(PLAIN, format!("/ {note}")));
-    notes.iter().try_for_each(told)
-}
-
-/// Tells what is lost.
-fn losses(out: &mut impl Write, losses: &[Loss], session: &Session) -> io::Result<()> {
-    if session.json {
-        for loss in losses {
-            let mut line = JsonObject::new();
-            line.value("path", loss.path.as_str()).value("loss", loss.what.as_str());
-            if let Some(lost) = &loss.lost {
-                if lost.chunk.is_some() {
-                    line.list("chunk", lost.chunk.as_deref());
-                }
-                line.list("first", Some(&lost.first)).value("elements", lost.elements);
-                if let Some(bytes) = lost.bytes {
-                    line.value("bytes", bytes);
-                }
-                line.value("reason", lost.reason.as_str());
-            }
-            writeln!(out, "{}", line.finish())?;
-        }
-        return Ok(());
-    }
-    for loss in losses.iter().take(SHOWN) {
-        let what = format!("{} {}", look::safe(&loss.path), look::safe(&loss.what));
-        look::told(out, (WRONG, "loses"), Cell::new(PLAIN, what))?;
-    }
-    let hidden = bound::left(losses.len(), SHOWN);
-    if hidden > 0 {
-        let hidden = look::grouped(hidden as u64);
-        writeln!(out, "          {FAINT}… and {hidden} more{FAINT:#}")?;
-    }
-    Ok(())
-}
-
-/// Describes briefly what a plan writes.
-fn contents(counts: Counts) -> String {
-    let Counts { groups, arrays, values, links, attributes, bytes, .. } = counts;
-    let parts =
-        [(groups, "group"), (arrays, "array"), (values, "value"), (links, "link"), (attributes, "attribute")];
-    let mut parts: Vec<String> =
-        parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, noun)| look::count(n, noun)).collect();
-    parts.push(look::size(bytes));
-    parts.join(", ")
-}
-
-/// The result of a conversion.
-#[derive(Clone, Copy)]
-struct Written<'a> {
-    file: &'a Files,
-    written: bool,
-    checked: Option<bool>,
-    /// The number of losses, including those found during writing.
-    losses: usize,
-    /// What became otherwise of the structures of the file.
-    notes: &'a [String],
-}
-
-/// Reports that a file was not written because something would be lost.
-fn not_written(out: &mut impl Write, path: &str) -> io::Result<()> {
-    let path = look::safe(path);
-    let hint = "--lossy writes it anyway";
-    writeln!(out, "{TITLE}{path}{TITLE:#}: {WRONG}not written{WRONG:#}  {FAINT}{hint}{FAINT:#}")
-}
-
-fn conclude(out: &mut impl Write, plan: &Plan, end: Written<'_>, session: &Session) -> io::Result<()> {
-    let path = end.file.output.display().to_string();
-    let losses = end.losses as u64;
-    if session.json {
-        let Counts { groups, arrays, values, links, attributes, bytes, .. } = plan.counts();
-        let mut line = JsonObject::new();
-        line.value("file", path.as_str()).value("format", plan.target().word());
-        line.value("groups", groups).value("arrays", arrays).value("values", values).value("links", links);
-        line.value("attributes", attributes).value("bytes", bytes).value("losses", losses);
-        line.value("written", end.written);
-        if let Some(checked) = end.checked {
-            line.value("checked", checked);
-        }
-        repack::noted(&mut line, end.notes);
-        writeln!(out, "{}", line.finish())?;
-        return out.flush();
-    }
-    let path = look::safe(&path);
-    match (end.written, end.checked) {
-        (false, _) if losses > 0 => not_written(out, &end.file.output.display().to_string())?,
-        (false, _) => writeln!(out, "{TITLE}{path}{TITLE:#}: not written, because of --dry-run")?,
-        (true, Some(false)) => {
-            writeln!(out, "{TITLE}{path}{TITLE:#}: {WRONG}written, but not as planned{WRONG:#}")?;
-        }
-        (true, _) if session.quiet => {}
-        (true, checked) => {
-            let checked = if checked.is_some() { " and checked" } else { "" };
-            let size = look::size(size(end.file.place()));
-            writeln!(out, "{TITLE}{path}{TITLE:#}: {WELL}written{checked}{WELL:#}  {FAINT}{size}{FAINT:#}")?;
-        }
-    }
-    out.flush()
-}
-
-fn size(path: &Path) -> u64 {
-    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use sciformats::model::Value;
 use sciformats::{File, Format};
-use sciformats_convert::compare::{self, Pattern, compare};
+use sciformats_convert::compare::{self, Difference, Pattern, compare};
 use sciformats_convert::convert::Loss;
 use sciformats_convert::sink::{Rounding, WriteOptions};
 
 use super::args::{Convert, Files, Repack, Round, Storage};
+use super::report::noted;
 use super::{broken, is_of_input, size};
 use crate::commands::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome};
@@ -29,14 +29,7 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     }
     args.files.prepare(args.dry_run, session)?;
     if args.lossy {
-        let asked = args.options();
-        if args.moves() || asked.page_size.is_some() || asked.metadata_first {
-            return Err(Failure::Usage(
-                "--lossy rescues what can be read, and has no options for the layout".into(),
-            ));
-        }
-        let format = session.open_cut(input)?.format();
-        return super::run(&rescue(args, format), session);
+        return lossy(args, session);
     }
     let file = Arc::new(session.open_whole(input)?);
     // A remote file is not in the file system.
@@ -54,60 +47,97 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
         unfinished.settle();
     }
     let new_file = session.open_whole(new)?;
-    let mut first = None;
+    let mut difference = None;
     let summary = session.watched("comparing", &[&file, &new_file], || {
-        compare(&file, &new_file, &compared(args), &mut |difference| {
-            first = Some(difference);
+        compare(&file, &new_file, &compared(args), &mut |found| {
+            difference = Some(found);
             ControlFlow::Break(())
         })
     });
-    let asked = options(args, session);
-    let notes = sciformats_convert::repack::changes(&file, &new_file, &asked);
-    let mut notes = notes.map_err(|error| broken(&args.files, &error))?;
-    if let Some(other) = Format::expected_of(output).filter(|expected| *expected != file.format()) {
-        let format = file.format();
-        notes.push(format!(
-            "the file has the ending of {other}, but its format is still {format}; `convert` changes it"
-        ));
-    }
+    let notes = changes(args, (&file, &new_file), session)?;
     let rounded = rounded(args, &new_file).map_err(|error| broken(&args.files, &error))?;
     drop(new_file);
-    let after = size(new);
-    let written = summary.is_same() && !args.dry_run;
+    let (after, same) = (size(new), summary.is_same());
+    let written = same && !args.dry_run;
     if written {
         unchanged(&args.files, &file)?;
         unfinished.finish().map_err(|error| broken(&args.files, &error))?;
         args.files.publish(session)?;
     }
+    let end = End { same, difference, sizes: (before, after), written, notes, rounded };
+    report(&end, args, session)?;
+    Ok(Answer::of(same))
+}
+
+/// Writes what can be read.
+fn lossy(args: &Repack, session: &Session) -> Outcome {
+    let asked = args.options();
+    if args.moves() || asked.page_size.is_some() || asked.metadata_first {
+        return Err(Failure::Usage(
+            "--lossy rescues what can be read, and has no options for the layout".into(),
+        ));
+    }
+    let format = session.open_cut(&args.files.input)?.format();
+    super::run(&rescue(args, format), session)
+}
+
+/// Returns what became otherwise of the structures of the file.
+fn changes(args: &Repack, (file, new): (&File, &File), session: &Session) -> Outcome<Vec<String>> {
+    let notes = sciformats_convert::repack::changes(file, new, &options(args, session));
+    let mut notes = notes.map_err(|error| broken(&args.files, &error))?;
+    let format = file.format();
+    if let Some(other) = Format::expected_of(&args.files.output).filter(|expected| *expected != format) {
+        notes.push(format!(
+            "the file has the ending of {other}, but its format is still {format}; `convert` changes it"
+        ));
+    }
+    Ok(notes)
+}
+
+/// How it ended.
+struct End {
+    same: bool,
+    /// The first difference between the old and the new file.
+    difference: Option<Difference>,
+    /// The sizes of the old and of the new file.
+    sizes: (u64, u64),
+    written: bool,
+    /// What became otherwise of the structures of the file.
+    notes: Vec<String>,
+    rounded: Vec<(String, Rounding)>,
+}
+
+fn report(end: &End, args: &Repack, session: &Session) -> Outcome<()> {
     let mut out = session.text();
-    let path = output.display().to_string();
+    let path = args.files.output.display().to_string();
+    let (before, after) = end.sizes;
     if session.json {
         let mut line = JsonObject::new();
-        line.value("file", path.as_str()).value("same", summary.is_same());
-        line.value("before", before).value("after", after).value("written", written);
-        noted(&mut line, &notes);
+        line.value("file", path.as_str()).value("same", end.same);
+        line.value("before", before).value("after", after).value("written", end.written);
+        noted(&mut line, &end.notes);
         if args.round.asked().is_some() {
-            line.raw("rounded", &kept(&rounded));
+            line.raw("rounded", &kept(&end.rounded));
         }
         writeln!(out, "{}", line.finish())?;
-    } else if let Some(difference) = first {
+    } else if let Some(difference) = &end.difference {
         let path = look::safe(&path);
         writeln!(
             out,
             "{TITLE}{path}{TITLE:#}: {WRONG}not written{WRONG:#}: it would differ from what was read (A)"
         )?;
         write!(out, "  ")?;
-        crate::commands::diff::text(&mut out, &difference)?;
+        crate::commands::diff::text(&mut out, difference)?;
     } else if !session.quiet {
         let sizes = format!("{} → {}", look::size(before), look::size(after));
         let path = look::safe(&path);
-        let end = if written { "written and checked" } else { "can be written, and would hold the same" };
-        super::notes(&mut out, &notes)?;
-        told(&mut out, &rounded)?;
-        writeln!(out, "{TITLE}{path}{TITLE:#}: {WELL}{end}{WELL:#}  {FAINT}{sizes}{FAINT:#}")?;
+        let done =
+            if end.written { "written and checked" } else { "can be written, and would hold the same" };
+        super::notes(&mut out, &end.notes)?;
+        told(&mut out, &end.rounded)?;
+        writeln!(out, "{TITLE}{path}{TITLE:#}: {WELL}{done}{WELL:#}  {FAINT}{sizes}{FAINT:#}")?;
     }
-    out.flush()?;
-    Ok(Answer::of(summary.is_same()))
+    Ok(out.flush()?)
 }
 
 /// The arrays that were rounded, for programs.
@@ -291,13 +321,6 @@ fn refused(lost: &[Loss], args: &Repack, session: &Session) -> Outcome {
     }
     out.flush()?;
     Ok(Answer::of(false))
-}
-
-/// Tells programs what became otherwise of the structures of the file.
-pub(super) fn noted(line: &mut JsonObject, notes: &[String]) {
-    if !notes.is_empty() {
-        line.value("notes", Value::List(notes.iter().map(|note| note.as_str().into()).collect()));
-    }
 }
 
 fn options(args: &Repack, session: &Session) -> WriteOptions {

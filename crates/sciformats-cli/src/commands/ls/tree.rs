@@ -6,14 +6,15 @@ use std::path::Path;
 use sciformats::source::{Listed, Run, Runs, Source};
 use sciformats::walk::{Seen, join};
 use sciformats::{Error, Object, ObjectId, Target};
-use sciformats_conventions::Dataset;
+use sciformats_conventions::{Dataset, Table};
 
 use super::List;
 use super::cells::{self, Style, describe, described, wrong};
-use super::meant::{self, mark, meant, refused};
+use super::meant::{self, Meant, mark, meant, refused};
 use super::shorten::{Line, Shortened};
 use super::sizes::{Sizes, Totals};
 use crate::commands::attrs;
+use crate::commands::json::JsonObject;
 use crate::failure::Outcome;
 use crate::look::{self, Cell, FAINT, GROUP, LINK, PLAIN, SHAPE, TYPE};
 
@@ -48,6 +49,49 @@ pub(super) struct Walk<'a> {
     pub(super) several: bool,
     /// The bytes of its groups, if they are shown.
     pub(super) totals: Option<Totals>,
+}
+
+/// What is found out about an object for its line.
+struct Known {
+    /// Whether it is examined.
+    glance: bool,
+    /// Its bytes, if they are shown.
+    sizes: Option<Sizes>,
+    /// Why its size is not known.
+    unmeasured: Option<Error>,
+    meant: Option<Meant>,
+    /// The table that an array stands for, and what it is.
+    table: Option<(String, Table)>,
+}
+
+impl Known {
+    fn new(walk: &Walk<'_>, (path, id): (&str, ObjectId), object: &Object, glance: bool) -> Self {
+        let data = walk.data;
+        let sizes = walk.totals.as_ref().and_then(|totals| match object {
+            Object::Group => Some(totals.of(id)),
+            Object::Array(info) => Some(Sizes::of(info)),
+            _ => None,
+        });
+        let Object::Array(info) = object else {
+            return Self { glance, sizes, unmeasured: None, meant: None, table: None };
+        };
+        let unmeasured = data.file().source().sized(id).err();
+        let meant = if unmeasured.is_none() { meant(data, (path, id), glance) } else { None };
+        let is_plain = meant.is_none() && unmeasured.is_none() && glance && sizes.is_none();
+        let table = if is_plain { meant::table(data, (path, id), info) } else { None };
+        Self { glance, sizes, unmeasured, meant, table }
+    }
+
+    /// Describes the object for programs.
+    fn describe(&self, line: &mut JsonObject, object: &Object) {
+        describe(line, object, (self.meant.as_ref(), self.unmeasured.as_ref()));
+        if let Some((_, table)) = &self.table {
+            meant::json_table(line, table);
+        }
+        if let (Some(sizes), Object::Group) = (self.sizes, object) {
+            line.value("arrays", sizes.arrays).value("stored", sizes.stored).value("logical", sizes.logical);
+        }
+    }
 }
 
 impl<W: Write> List<'_, W> {
@@ -158,71 +202,55 @@ impl<W: Write> List<'_, W> {
         object: &Object,
         below: &str,
     ) -> Outcome<()> {
-        let data = walk.data;
-        let sizes = walk.totals.as_ref().and_then(|totals| match object {
-            Object::Group => Some(totals.of(id)),
-            Object::Array(info) => Some(Sizes::of(info)),
-            _ => None,
-        });
         // Groups that stand for several, and remote ones, are not examined.
         let glance = !at.several && !self.session.far().is_far(at.file);
-        let unknown = match object {
-            Object::Array(_) => data.file().source().sized(id).err(),
-            _ => None,
-        };
-        let meant = match object {
-            Object::Array(_) if unknown.is_none() => meant(data, (at.path, id), glance),
-            _ => None,
-        };
-        let table = match object {
-            Object::Array(info) if meant.is_none() && unknown.is_none() && glance && sizes.is_none() => {
-                meant::table(data, (at.path, id), info)
-            }
-            _ => None,
-        };
+        let known = Known::new(walk, (at.path, id), object, glance);
         if self.session.json {
-            return self.json(at.file, at.path, |line| {
-                describe(line, object, (meant.as_ref(), unknown.as_ref()));
-                if let Some((_, table)) = &table {
-                    meant::json_table(line, table);
-                }
-                if let (Some(sizes), Object::Group) = (sizes, object) {
-                    line.value("arrays", sizes.arrays)
-                        .value("stored", sizes.stored)
-                        .value("logical", sizes.logical);
-                }
-            });
+            return self.json(at.file, at.path, |line| known.describe(line, object));
         }
-        let lead = Cell::new(FAINT, at.lead);
-        let name = look::safe(at.name);
-        if let (Object::Array(info), Some((what, table))) = (object, &table) {
-            let mut row = vec![lead.and_cell(cells::name(at.name, None))];
+        if let (Object::Array(info), Some((what, table))) = (object, &known.table) {
+            let mut row = vec![Cell::new(FAINT, at.lead).and_cell(cells::name(at.name, None))];
             row.extend(cells::of_table(info, what, table));
             self.table.row(&mut self.out, row)?;
             let named = meant::has_columns(table) && self.args.descends(0);
             return if named { self.columns(table, below) } else { Ok(()) };
         }
-        let row = match (object, sizes) {
+        let row = self.row(at, (walk.data, id), object, &known);
+        Ok(self.table.row(&mut self.out, row)?)
+    }
+
+    /// Returns the line of an object that is no table.
+    fn row(
+        &self,
+        at: &Position<'_>,
+        (data, id): (&Dataset, ObjectId),
+        object: &Object,
+        known: &Known,
+    ) -> Vec<Cell> {
+        let lead = Cell::new(FAINT, at.lead);
+        let name = look::safe(at.name);
+        match (object, known.sizes) {
             (Object::Group, Some(sizes)) => {
                 let mut row = vec![lead.and(GROUP, name).and(FAINT, "/")];
                 row.extend(sizes.cells(data.file().size()));
                 row
             }
             (Object::Group, None) => {
-                let mark = mark(data, (at.path, id)).map(|mark| look::safe(&mark).into_owned());
-                let group = lead.and(GROUP, name).and(FAINT, "/");
-                mark.map_or_else(|| vec![group.clone()], |mark| vec![group.clone(), Cell::new(FAINT, mark)])
+                let mut row = vec![lead.and(GROUP, name).and(FAINT, "/")];
+                row.extend(mark(data, (at.path, id)).map(|mark| Cell::new(FAINT, look::safe(&mark))));
+                row
             }
-            (Object::Array(info), _) => {
-                let mut row = vec![lead.and_cell(cells::name(at.name, meant.as_ref()))];
-                let unmeasured = unknown.is_some();
+            (Object::Array(info), sizes) => {
+                let meant = known.meant.as_ref();
+                let mut row = vec![lead.and_cell(cells::name(at.name, meant))];
+                let unmeasured = known.unmeasured.is_some();
                 let style = Style { long: self.args.long, several: at.several, unmeasured };
                 row.extend(match sizes {
                     Some(_) if unmeasured => vec![cells::unknown()],
                     Some(sizes) => sizes.cells(data.file().size()),
-                    None => cells::array(info, meant.as_ref(), style),
+                    None => cells::array(info, meant, style),
                 });
-                if meant.is_none() && !unmeasured && glance && sizes.is_none() {
+                if meant.is_none() && !unmeasured && known.glance && sizes.is_none() {
                     let why = refused(data, (at.path, id));
                     let last = why.as_ref().and_then(|_| row.pop());
                     row.extend(
@@ -232,12 +260,11 @@ impl<W: Write> List<'_, W> {
                 row
             }
             (other, _) => vec![lead.and(PLAIN, name), described(other)],
-        };
-        Ok(self.table.row(&mut self.out, row)?)
+        }
     }
 
     /// Lists the columns of a table below its line.
-    pub(super) fn columns(&mut self, table: &sciformats_conventions::Table, lead: &str) -> Outcome<()> {
+    pub(super) fn columns(&mut self, table: &Table, lead: &str) -> Outcome<()> {
         let count = table.all_columns().count();
         let most = if self.args.all { usize::MAX } else { COLUMNS };
         let left = sciformats_core::bound::left(count, most);
