@@ -266,6 +266,36 @@ def test_variables_that_are_shorter_than_their_dimension(tmp_path: pathlib.Path,
             xr.testing.assert_identical(ours.isel(t=key).load(), theirs.isel(t=key).load())
 
 
+@pytest.mark.parametrize("key", [slice(None), slice(None, None, -1), 1, [1, 0, 1], []])
+def test_elements_that_are_arrays_are_indexed(tmp_path: pathlib.Path, key: Any) -> None:
+    import h5py
+
+    where = tmp_path / "arrays.h5"
+    numbers = np.arange(48).reshape(4, 2, 2, 3)
+    with h5py.File(where, "w") as file:
+        file.create_dataset("a", (4, 2), np.dtype(("i4", (2, 3))))[...] = numbers
+        file.create_dataset("one", (), np.dtype(("i4", (2, 3))))[...] = numbers[0, 0]
+    with xr.open_dataset(where, engine="sciformats") as ours:
+        for axis, dimension in enumerate(ours["a"].dims):
+            picked = np.arange(numbers.shape[axis])[key]
+            np.testing.assert_array_equal(ours["a"].isel({dimension: key}), np.take(numbers, picked, axis))
+        np.testing.assert_array_equal(ours["one"].isel(one_1=key), numbers[0, 0][:, key])
+
+
+def test_lists_that_are_shorter_than_their_dimension(tmp_path: pathlib.Path) -> None:
+    import netCDF4
+
+    where = tmp_path / "lists.nc"
+    with netCDF4.Dataset(where, "w") as file:
+        file.createDimension("t", None)
+        lists = file.createVLType(np.int32, "list")
+        file.createVariable("long", "i4", ("t",))[:] = np.arange(3)
+        file.createVariable("v", lists, ("t",))[0] = np.arange(2, dtype="i4")
+    with xr.open_dataset(where, engine="sciformats", decode_cf=False) as ours:
+        assert [list(each) for each in ours["v"].values] == [[0, 1], [], []]
+        assert [list(each) for each in ours["v"][::-2].values] == [[], [0, 1]]
+
+
 def test_dimensions_that_are_only_known_by_number(tmp_path: pathlib.Path) -> None:
     import h5py
     import netCDF4
@@ -283,6 +313,21 @@ def test_dimensions_that_are_only_known_by_number(tmp_path: pathlib.Path) -> Non
     with xr.open_dataset(where, group="inner", engine="sciformats") as ours, xr.open_dataset(where, group="inner", engine="netcdf4") as theirs:
         assert ours["v"].dims == theirs["v"].dims == ("x", "y")
         np.testing.assert_array_equal(ours["v"], theirs["v"])
+
+
+def test_coordinates_with_several_dimensions_beside_other_variables(tmp_path: pathlib.Path) -> None:
+    import netCDF4
+
+    where = tmp_path / "coordinates.nc"
+    with netCDF4.Dataset(where, "w") as file:
+        file.createDimension("x", 3)
+        file.createDimension("y", 2)
+        # The C library gives this variable the number of its first dimension, too.
+        file.createVariable("before", "f8", ("x",))[:] = np.arange(3.0)
+        file.createVariable("x", "f8", ("x", "y"))[:] = np.arange(6.0).reshape(3, 2)
+    with xr.open_dataset(where, engine="sciformats") as ours, xr.open_dataset(where, engine="netcdf4") as theirs:
+        assert ours["x"].dims == ("x", "y")
+        xr.testing.assert_identical(ours.load(), theirs.load())
 
 
 def test_links_that_go_in_circles(tmp_path: pathlib.Path) -> None:

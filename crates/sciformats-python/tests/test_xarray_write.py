@@ -118,6 +118,27 @@ def test_fill_values_of_texts(tmp_path: pathlib.Path) -> None:
         assert list(found["v"].isnull()) == [True, False] and found["v"].attrs["names"] == ["c", "d"]
 
 
+def test_coordinates_remain_coordinates(tmp_path: pathlib.Path) -> None:
+    path, again = tmp_path / "coordinates.nc", tmp_path / "again.nc"
+    across = ("y", "x"), np.arange(6.0).reshape(2, 3)
+    data = xr.Dataset({"v": across, "bare": ("x", np.arange(3))}, {"lon": across, "height": 2.0, "apart": ("z", [1, 2])}, {"title": "t"})
+    write(data, path)
+    for engine in ("netcdf4", "sciformats"):
+        with xr.open_dataset(path, engine=engine) as found:
+            xr.testing.assert_identical(found.load(), data)
+            # They come with the encodings of the variables.
+            write(found, again)
+        with xr.open_dataset(again, engine=engine) as found:
+            xr.testing.assert_identical(found.load(), data)
+    tree = xr.DataTree.from_dict({"/": data, "/below": data[["v"]].rename(lon="lat")})
+    write(tree, path)
+    with xr.open_datatree(path, engine="netcdf4") as found:
+        xr.testing.assert_identical(found.load(), tree)
+    write(data, path, encoding={"v": {"coordinates": "height"}, "bare": {"coordinates": None}})
+    with xr.open_dataset(path, engine="netcdf4", decode_coords=False) as found:
+        assert found["v"].attrs["coordinates"] == "height" and "coordinates" not in found["bare"].attrs
+
+
 @pytest.mark.parametrize("chunked", [False, True])
 def test_bytes_are_characters(tmp_path: pathlib.Path, chunked: bool) -> None:
     """What netCDF has for bytes are characters along a dimension, so that every engine reads them as bytes again."""

@@ -192,6 +192,16 @@ fn ends_that_break_go_on_where_they_broke() {
 }
 
 #[test]
+fn a_file_that_changes_while_its_front_comes_is_not_mixed() {
+    let server = Server::new(bytes());
+    // Nothing but its size tells the versions of this file apart.
+    *server.shared.etag.lock().unwrap() = None;
+    server.set([Fault::Cut(50), Fault::Resized]);
+    let error = open(&server.url("/f"), &options().with_ends(1 << 20, 0)).unwrap_err().to_string();
+    assert!(error.contains("was replaced"), "{error}");
+}
+
+#[test]
 fn ten_thousand_schedules_of_faults() {
     // Those that wait take too long for so many.
     let quick: Vec<Fault> =

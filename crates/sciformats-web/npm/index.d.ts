@@ -15,7 +15,7 @@ export interface Options {
 }
 
 export interface OpenOptions extends Options {
-  /** Headers of requests, such as `Authorization`. */
+  /** Headers of requests, such as `Authorization`. In node, a redirect to another origin loses them; browsers ask that origin whether it permits them. */
   headers?: Record<string, string>;
   credentials?: RequestCredentials;
   /** The name of the file, if it has none. */

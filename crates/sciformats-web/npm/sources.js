@@ -22,6 +22,9 @@ const AT_ONCE = 6;
 
 const TRIES = 5;
 
+/** The number of redirects that are followed. */
+const REDIRECTS = 20;
+
 export class SourceError extends Error {
   constructor(message) {
     super(message);
@@ -244,10 +247,14 @@ export class UrlSource {
       return front;
     };
     if (response.status === 206) {
-      const total = /\/(\d+)$/.exec(response.headers.get("content-range") ?? "");
+      const told = rangeOf(response);
+      if (told && told.first !== 0) {
+        await response.body?.cancel();
+        throw new SourceError(`${this.host()} answers with another range than the front of the file`);
+      }
       const front = await body();
       // Servers of other origins hide the header unless they list it.
-      this.size = total ? Number(total[1]) : front.length < this.front ? front.length : await this.measure(signal);
+      this.size = told?.size != null ? told.size : front.length < this.front ? front.length : await this.measure(signal);
       this.whole = this.size <= front.length;
       return front;
     }
@@ -265,7 +272,7 @@ export class UrlSource {
 
   async measure(signal) {
     this.requests += 1;
-    const response = await fetch(this.url, { method: "HEAD", headers: this.headers, credentials: this.credentials, cache: "no-store", signal });
+    const response = await this.request({}, { method: "HEAD", signal });
     const length = response.headers.get("content-length");
     if (!response.ok || length === null) {
       throw new SourceError(`${this.host()} does not say how large the file is; it must list Content-Range in Access-Control-Expose-Headers`);
@@ -281,14 +288,29 @@ export class UrlSource {
     }
   }
 
+  /** Makes a request. The headers of the caller are for the origin of the file, also if a redirect leads to another one. */
+  async request(headers, options) {
+    const all = { credentials: this.credentials, cache: "no-store", ...options };
+    const own = { ...this.headers, ...headers };
+    // Browsers do not show where a redirect leads, and ask servers of other origins whether they permit the headers.
+    if (globalThis.location || !Object.keys(this.headers).length) return fetch(this.url, { ...all, headers: own });
+    const { origin } = new URL(this.url);
+    for (let url = new URL(this.url), steps = 0; ; steps += 1) {
+      const response = await fetch(url, { ...all, headers: url.origin === origin ? own : headers, redirect: "manual" });
+      const to = response.headers.get("location");
+      if (![301, 302, 303, 307, 308].includes(response.status) || to === null || steps === REDIRECTS) return response;
+      await response.body?.cancel();
+      url = new URL(to, url);
+    }
+  }
+
   async ask(range, signal) {
     for (let tries = 1; ; tries += 1) {
       this.requests += 1;
       let problem;
       let wait = 150 * 2 ** tries;
       try {
-        const headers = { ...this.headers, Range: range };
-        const response = await fetch(this.url, { headers, credentials: this.credentials, cache: "no-store", signal });
+        const response = await this.request({ Range: range }, { signal });
         if (response.ok || response.status === 416) return response;
         await response.body?.cancel();
         problem = `${this.host()} answers ${response.status} ${response.statusText}`.trim();
@@ -332,8 +354,12 @@ export class UrlSource {
         await response.body?.cancel();
         throw new SourceError(`${this.name} was replaced while it was read; open it again`);
       }
-      const range = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "");
-      if (response.status !== 206 || (range && Number(range[1]) !== from)) {
+      const told = rangeOf(response);
+      if (response.status === 206 && told?.size != null && told.size !== this.size) {
+        await response.body?.cancel();
+        throw new SourceError(`${this.name} was replaced while it was read; open it again`);
+      }
+      if (response.status !== 206 || (told && told.first !== from)) {
         await response.body?.cancel();
         throw new SourceError(`${this.host()} answers with another range than bytes ${from} to ${to}`);
       }
@@ -351,6 +377,12 @@ export class UrlSource {
       }
     }
   }
+}
+
+/** Returns the first byte of an answer and the size of the file, if the server shows them. */
+function rangeOf(response) {
+  const told = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.headers.get("content-range") ?? "");
+  return told && { first: Number(told[1]), size: told[2] === "*" ? null : Number(told[2]) };
 }
 
 /** Returns the source of what `open` was given. */

@@ -1,6 +1,8 @@
 // What needs neither the module nor a browser.
 
+import http from "node:http";
 import { h5webProvider, typeOf } from "../npm/h5web.js";
+import { sourceOf } from "../npm/sources.js";
 import { lowestPositive, roomy, scaleOf } from "../page/colour.js";
 import { Along, apart, ticks } from "../page/plot.js";
 import { coordinates, thinned } from "../page/views/scatter.js";
@@ -108,7 +110,50 @@ async function points() {
   equal(await places(along({ kind: "texts", places: null }), 4, 3), "0,4,8", "places without numbers");
 }
 
+/** A server whose answers are what a function makes of requests: a status, headers and a body. */
+async function answering(answer) {
+  const server = http.createServer((request, response) => {
+    const [status, headers, body] = answer(request);
+    response.writeHead(status, headers);
+    response.end(body);
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  return { origin: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
+}
+
+/** Servers that answer with another range or another file, and redirects to other servers. */
+async function servers() {
+  const size = 3 << 20;
+  const part = (range, shift = 0, all = size) => {
+    const [first, last] = range.slice(6).split("-").map(Number);
+    const end = Math.min(last + 1, size);
+    return [206, { "content-range": `bytes ${first + shift}-${end - 1 + shift}/${all}` }, Buffer.alloc(end - first, 7)];
+  };
+  const outcome = (work) => work.then(() => "no error", (error) => error.message.replace(/^\S+ /, ""));
+  const shifted = await answering(({ headers }) => part(headers.range, 1));
+  equal(await outcome(sourceOf(`${shifted.origin}/a`).open()), "answers with another range than the front of the file", "another front");
+  const grown = await answering(({ headers }) => part(headers.range, 0, headers.range.startsWith("bytes=0-") ? size : size + 1));
+  const source = sourceOf(`${grown.origin}/a`);
+  await source.open();
+  equal(await outcome(source.get([[2 << 20, (2 << 20) + 10]])), "was replaced while it was read; open it again", "another size of the file");
+  const seen = [];
+  const other = await answering(({ headers }) => {
+    seen.push(headers["x-key"], headers.authorization);
+    return part(headers.range);
+  });
+  const redirecting = await answering(({ url, headers }) => {
+    if (url === "/a") return [302, { location: "/b" }];
+    seen.push(headers["x-key"]);
+    return [307, { location: `${other.origin}/c` }];
+  });
+  const redirected = sourceOf(`${redirecting.origin}/a`, { headers: { "X-Key": "secret", Authorization: "Bearer secret" } });
+  equal((await redirected.open()).length > 0 && redirected.size, size, "a file behind redirects");
+  equal(seen.join(), "secret,,", "the headers for another server");
+  for (const server of [shifted, grown, other, redirecting]) server.close();
+}
+
 export async function small() {
+  await servers();
   await provider();
   await crowd();
   scales();

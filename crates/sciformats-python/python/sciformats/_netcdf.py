@@ -103,7 +103,8 @@ def _by_number(group: h5.Group, known: dict[str, dict[int, str]]) -> dict[int, s
     if path not in known:
         numbers: dict[int, str] = {}
         for member in group.values():
-            if isinstance(member, h5.Dataset) and "_Netcdf4Dimid" in member.attrs:
+            # Variables that are no scales may have the number of their first dimension.
+            if isinstance(member, h5.Dataset) and "_Netcdf4Dimid" in member.attrs and is_scale(member.attrs):
                 numbers.setdefault(int(member.attrs["_Netcdf4Dimid"]), member._name or "")
         known[path] = numbers if path == "/" else {**_by_number(group.parent, known), **numbers}
     return known[path]

@@ -116,12 +116,12 @@ def _growing(data: Dataset, growing: Any) -> set[Any]:
 
 def _group(data: Dataset, group: Any, encoding: Mapping[str, Mapping[str, Any]], growing: Any) -> None:
     growing = _growing(data, growing)
-    variables = {}
-    for name, variable in data.variables.items():
-        copy = variable.copy(deep=False)
-        copy.encoding = _merged(str(name), variable, encoding.get(str(name), {}), growing)
-        variables[name] = copy
-    encoded, attributes = conventions.cf_encoder(variables, dict(data.attrs))
+    copy = data.copy(deep=False)
+    for name, variable in copy.variables.items():
+        variable.encoding = _merged(str(name), variable, encoding.get(str(name), {}), growing)
+    # The attributes `coordinates` tell coordinates that are no dimensions from other variables.
+    variables, attributes = conventions.encode_dataset_coordinates(copy)
+    encoded, attributes = conventions.cf_encoder(variables, attributes)
     for name, variable in encoded.items():
         left = [word for word in encoding.get(str(name), {}) if word in variable.encoding and word not in _STORAGE]
         if left:
@@ -195,7 +195,7 @@ def _merged(name: str, variable: Variable, asked: Mapping[str, Any], growing: se
     if "_FillValue" in asked:
         replaced.add("missing_value")
     merged = {**{word: value for word, value in found.items() if word not in replaced}, **asked}
-    merged = {word: value for word, value in merged.items() if value is not None or word in _MARKS}
+    merged = {word: value for word, value in merged.items() if value is not None or word in (*_MARKS, "coordinates")}
     if variable.ndim and merged.get("contiguous"):
         excluded = [] if merged.get("chunksizes") is None else ["chunksizes"]
         if asked.get("contiguous"):

@@ -61,10 +61,16 @@ class SciformatsArray(BackendArray):
         return await asyncio.to_thread(self.__getitem__, key)
 
     def _read(self, key: tuple[Any, ...]) -> Any:
+        rank = len(self._source.shape or ())
         if isinstance(self._source, h5.Dataset):
-            found = _padded(self._source, self.shape, key)
+            found = _padded(self._source, self.shape, key[:rank])
         else:
-            found = np.asarray(self._source.oindex(key))
+            found = np.asarray(self._source.oindex(key[:rank]))
+        # The last dimensions may be those of the elements.
+        after = 0
+        for part in reversed(key[rank:]):
+            found = found[(..., part, *[slice(None)] * after)]
+            after += isinstance(part, slice) or np.ndim(part) > 0
         if self.dtype.kind == "O" and found.dtype.kind == "O":
             return _texts(found)
         if found.dtype.kind in "mM" and self.dtype.kind in "mM":
@@ -125,10 +131,15 @@ def _padded(dataset: h5.Dataset, shape: tuple[int, ...], key: tuple[Any, ...]) -
     axes = [axis for axis, part in enumerate(parts) if isinstance(part, slice) or np.ndim(part)]
     places = [np.flatnonzero(inside[axis]) if axis in inside else np.arange(found.shape[at]) for at, axis in enumerate(axes)]
     counts = [len(inside[axis]) if axis in inside else found.shape[at] for at, axis in enumerate(axes)]
-    whole = np.empty(counts, found.dtype)
-    whole[...] = _netcdf.fill(dataset)
+    fill = _netcdf.fill(dataset)
+    whole = np.empty([*counts, *found.shape[len(counts) :]], found.dtype)
+    if isinstance(fill, np.ndarray) and found.dtype.kind == "O":
+        # This is a single element: a list.
+        whole.fill(fill)
+    else:
+        whole[...] = fill
     whole[np.ix_(*places)] = found
-    result: np.ndarray[Any, Any] = whole[tuple(0 if axis in dropped else slice(None) for axis in axes)]
+    result: np.ndarray[Any, Any] = whole[(*(0 if axis in dropped else slice(None) for axis in axes), ...)]
     return np.asarray(result, found.dtype)
 
 

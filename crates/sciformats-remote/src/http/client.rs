@@ -182,13 +182,14 @@ impl Client {
             StatusCode::PRECONDITION_FAILED => Err(changed()),
             StatusCode::RANGE_NOT_SATISFIABLE => {
                 let size = ContentRange::of(response.headers()).and_then(|found| found.size);
-                match (pinned, size) {
-                    (None, Some(0)) => {
+                let known = pinned.map(|pinned| pinned.size).or(coming.size);
+                match (known, size) {
+                    (None, Some(0)) if coming.start.is_none() => {
                         (coming.start, coming.size) = (Some(0), Some(0));
                         coming.version = version;
                         Ok(())
                     }
-                    (Some(pinned), Some(size)) if size != pinned.size => Err(changed()),
+                    (Some(known), Some(size)) if size != known => Err(changed()),
                     _ => Err(fatal("the server reports that the range is outside of the file")),
                 }
             }
@@ -284,7 +285,9 @@ impl Client {
         let (Some(range), size) = told.map_or((None, None), |told| (told.range, told.size)) else {
             return Err(fatal("the server answered with a part of the file without saying which part"));
         };
-        if pinned.is_some_and(|pinned| size.is_some_and(|size| size != pinned.size)) {
+        // What a request goes on with is of the same file, too.
+        let known = pinned.map(|pinned| pinned.size).or(coming.size);
+        if known.zip(size).is_some_and(|(known, size)| known != size) {
             return Err(Failure::Final(replaced()));
         }
         let have = coming.bytes.len() as u64;
