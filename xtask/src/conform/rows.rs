@@ -40,6 +40,7 @@ const ROWS: &[(&str, &[Row])] = &[
             ("everything in h5dump, h5ls and h5stat", &["tools"]),
             ("addresses and lengths of 2, 4 and 8 bytes", &["short"]),
             ("conversions of element types", &["conversions"]),
+            ("short and odd chunks through filters and pipelines of them", &["odd"]),
         ],
     ),
     ("asdf", &[("any tree, read and then written again", &["trees"])]),
@@ -67,6 +68,7 @@ const ROWS: &[(&str, &[Row])] = &[
             ("edited frames", &["edited"]),
             ("edited arrays", &["array edits"]),
             ("frames and arrays that the program repacks", &["repack"]),
+            ("short and odd inputs through codecs, filters and frames", &["odd"]),
         ],
     ),
     (

@@ -1,7 +1,8 @@
 //! Our side of the conformance run. It writes files for another program to check, and checks the files of that program.
 //!
 //! `blosc2_conformance write DIR`, `blosc2_conformance check DIR`. Both sides list the same cases and compute the contents with
-//! the same formula, so neither side compares only what it wrote itself.
+//! the same formula, so neither side compares only what it wrote itself. `blosc2_conformance compress INPUTS RESULTS` compresses what the
+//! other side made.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the checks are printed")]
 
@@ -13,6 +14,7 @@ use cframe::{Array, ArrayParams, Error, Frame, OpenOptions, Params, Range, Resul
 mod cells;
 mod contents;
 mod more;
+mod odd;
 use contents::{
     ARRAYS, CODECS, DTYPES, FILTERS, SPLITS, Shapes, TYPE_SIZES, array_file, buffer, chunks, codec, content,
     edited, elements, in_matrix, packed, packed_blocks, text, vlmeta,
@@ -26,7 +28,8 @@ fn main() -> ExitCode {
             check(Path::new(folder));
             Ok(())
         }
-        _ => Err(Error::usage("arguments", "must be `write DIR` or `check DIR`")),
+        ["compress", inputs, results] => odd::compress(Path::new(inputs), Path::new(results)),
+        _ => Err(Error::usage("arguments", "must be `write DIR`, `check DIR` or `compress INPUTS RESULTS`")),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

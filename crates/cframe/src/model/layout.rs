@@ -114,11 +114,18 @@ pub(crate) enum Stored {
     Bytes(Arc<Vec<u8>>),
 }
 
-/// Returns how a new chunk is stored. If sizes vary, other readers refuse chunks that store nothing but their kind, so these
-/// become ordinary chunks.
-pub(crate) fn stored(bytes: &Arc<Vec<u8>>, chunksize: ChunkSize, limits: &Limits) -> Result<Stored> {
-    let special = ChunkHeader::parse(bytes).ok().and_then(|(_, header)| header.special());
+/// Returns how a new chunk of elements of `typesize` bytes is stored. If sizes vary, or a chunk ends within an element, other readers
+/// refuse chunks that store nothing but their kind, so these become ordinary chunks.
+pub(crate) fn stored(
+    bytes: &Arc<Vec<u8>>,
+    (chunksize, typesize): (ChunkSize, u32),
+    limits: &Limits,
+) -> Result<Stored> {
+    let header = ChunkHeader::parse(bytes).ok().map(|(_, header)| header);
+    let special = header.as_ref().and_then(ChunkHeader::special);
+    let partial = header.is_some_and(|header| !header.nbytes.is_multiple_of(typesize.max(1)));
     match (special, chunksize) {
+        (Some(_), _) if partial => Ok(Stored::Bytes(Arc::new(ordinary(bytes, limits)?))),
         (Some(kind @ (Special::Zeros | Special::Nan | Special::Uninit)), ChunkSize::Fixed(_)) => {
             Ok(Stored::Nothing(Offset::Special(kind)))
         }
@@ -216,7 +223,7 @@ fn place(
     for entry in entries {
         let stored = match &entry.place {
             Place::Stored(offset) => Stored::Nothing(*offset),
-            Place::New(bytes) => stored(bytes, header.chunksize, frame.limits())?,
+            Place::New(bytes) => stored(bytes, (header.chunksize, header.typesize), frame.limits())?,
         };
         match stored {
             Stored::Nothing(offset) => offsets.push(offset),
@@ -295,6 +302,8 @@ mod tests {
     use sciformats_core::commit::{apply, replay};
     use sciformats_core::storage::Window;
 
+    use super::super::chunk::Chunk;
+    use super::super::compress::special;
     use super::super::options::OpenOptions;
     use super::super::schunk::SChunk;
 
@@ -307,6 +316,22 @@ mod tests {
         let vlmeta =
             frame.vlmeta_names().map(|name| (name.to_owned(), frame.vlmeta(name).unwrap())).collect();
         (bytes, vlmeta)
+    }
+
+    #[test]
+    fn chunks_that_end_within_an_element_have_bytes() {
+        let limits = &OpenOptions::default().limits;
+        for (nbytes, typesize) in [(12, 4), (10, 4), (1, 2), (3, 3), (301, 300)] {
+            let chunk = special(Special::Zeros, &[], (typesize, 0), nbytes).unwrap();
+            match stored(&Arc::new(chunk), (ChunkSize::Fixed(nbytes), typesize), limits).unwrap() {
+                Stored::Nothing(_) => assert_eq!(nbytes % typesize, 0),
+                Stored::Bytes(bytes) => {
+                    let chunk = Chunk::new(&bytes).unwrap();
+                    assert!(nbytes % typesize != 0 && chunk.special().is_none(), "{nbytes} {typesize}");
+                    assert_eq!(chunk.decode().unwrap(), vec![0; nbytes as usize]);
+                }
+            }
+        }
     }
 
     /// Applies one edit to a file, and interrupts it wherever a crash could.

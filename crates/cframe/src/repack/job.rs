@@ -147,7 +147,8 @@ impl<'a> Job<'a> {
     }
 
     fn put(&self, out: &mut Stream, index: u64, chunk: Vec<u8>) -> Result<Offset> {
-        match layout::stored(&Arc::new(chunk), out.header().chunksize, self.from.limits())? {
+        let sizes = (out.header().chunksize, out.header().typesize);
+        match layout::stored(&Arc::new(chunk), sizes, self.from.limits())? {
             Stored::Nothing(offset) => {
                 out.place(index, offset);
                 Ok(offset)

@@ -55,8 +55,9 @@ pub(crate) fn encode<'a>(
     let mut bytes = bytes;
     let (mut mask, mut any) = (0u32, false);
     for (i, filter) in (0u32..).zip(&pipeline.filters) {
-        let left_out =
-            any && filter.optional && registry.added(filter.id).is_none() && changes_nothing(filter);
+        let left_out = any
+            && registry.added(filter.id).is_none()
+            && (loses_bits(filter) || filter.optional && changes_nothing(filter));
         match if left_out { None } else { apply(filter, registry, &bytes)? } {
             Some(encoded) => (bytes, any) = (Cow::Owned(encoded), true),
             None if filter.optional => mask |= present(1u32.checked_shl(i), "bit of a filter")?,
@@ -102,6 +103,17 @@ fn changes_nothing(filter: &FilterDescription) -> bool {
     match (filter.id, &filter.values[..]) {
         (5, [_, unchanged, ..]) => *unchanged == 1,
         (6, [2, bits, _, _, size, ..]) => size.checked_mul(8) == Some(*bits),
+        _ => false,
+    }
+}
+
+/// Returns whether n-bit or scale-offset drops bits that elements do not have. It would drop other bits of what a filter before made of the
+/// elements, and nothing could restore them.
+fn loses_bits(filter: &FilterDescription) -> bool {
+    match (filter.id, &filter.values[..]) {
+        (5, [_, unchanged, ..]) => *unchanged != 1,
+        // Integers in as few bits as possible are exact, whatever they are.
+        (6, [kind, bits, ..]) => (*kind, *bits) != (2, 0) && !changes_nothing(filter),
         _ => false,
     }
 }
@@ -229,6 +241,31 @@ mod tests {
             // There are four bytes that do not belong to the elements.
             assert_eq!((stored.len(), mask), (516, 2), "{id}");
             assert_eq!(registry.undo(&pipeline, mask, &stored, 512).unwrap(), elements, "{id}");
+        }
+    }
+
+    #[test]
+    fn what_drops_bits_is_applied_only_first() {
+        let (mut few, mut exact) = ([0; 20], [0; 20]);
+        (few[0], few[1], few[2], few[4]) = (2, 7, 64, 2);
+        (exact[0], exact[2], exact[4]) = (2, 64, 2);
+        // Of 16 bits, seven have a meaning.
+        let n_bit = &[8, 0, 64, 1, 2, 0, 7, 0][..];
+        let registry = Registry::default();
+        let elements: Vec<u8> = (0..64u16).flat_map(u16::to_le_bytes).collect();
+        for first in [alone(2, true, &[2]), alone(32008, false, &[0, 4, 2, 0])] {
+            for (id, values, mask) in [(5, n_bit, 2), (6, &few, 2), (6, &exact, 0)] {
+                let of = |optional| {
+                    let filters = [first.filters.clone(), alone(id, optional, values).filters].concat();
+                    Pipeline { filters }
+                };
+                let (stored, found) = encode(&of(true), &registry, elements.clone().into()).unwrap();
+                assert_eq!(registry.undo(&of(true), found, &stored, 128).unwrap(), elements, "{id}");
+                assert_eq!(found & mask, mask, "{id}");
+                if mask != 0 {
+                    encode(&of(false), &registry, elements.clone().into()).unwrap_err();
+                }
+            }
         }
     }
 

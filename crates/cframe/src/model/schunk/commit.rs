@@ -134,13 +134,14 @@ impl SChunk {
     /// Returns how each chunk is stored.
     pub(super) fn stored(&self, entry: &Entry, chunksize: ChunkSize) -> Result<Stored> {
         match (&entry.place, &self.base) {
-            (Place::New(bytes), _) => layout::stored(bytes, chunksize, self.limits()),
+            (Place::New(bytes), _) => layout::stored(bytes, (chunksize, self.header.typesize), self.limits()),
             (Place::Stored(offset @ Offset::Special(_)), _) if matches!(chunksize, ChunkSize::Fixed(_)) => {
                 Ok(Stored::Nothing(*offset))
             }
             (Place::Stored(offset), Some(base)) => {
                 let chunk = base.chunk_of(*offset, Some(entry.nbytes))?;
-                layout::stored(&Arc::new(chunk.stored()?.into_owned()), chunksize, self.limits())
+                let bytes = Arc::new(chunk.stored()?.into_owned());
+                layout::stored(&bytes, (chunksize, self.header.typesize), self.limits())
             }
             (Place::Stored(_), None) => Err(Error::usage("chunk", "has no frame")),
         }
