@@ -47,6 +47,11 @@ mod _sciformats {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        py.import("numpy")?;
+        // The first array of a process runs code of NumPy. After a long read, a signal that came meanwhile would be handled there, and
+        // its exception be a panic.
+        drop(numpy::PyArray1::<u8>::zeros(py, 0, false));
         crate::process::watch(module)
     }
 }

@@ -408,3 +408,27 @@ def test_datasets_whose_elements_cannot_be_written_are_not_left_behind(tmp_path:
     with h5py.File(tmp_path / "main.h5") as file:
         assert list(file) == ["a", "kept", "x"] and list(file["a/b"]) == []
         assert file["x"][...].tolist() == [3, 4]
+
+
+def test_a_refreshed_dataset_shows_what_another_program_writes(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "run.h5"
+    with h5py.File(path, "w", libver="latest") as writer:
+        rows = writer.create_dataset("rows", data=np.arange(6.0).reshape(3, 2), maxshape=(None, 2), chunks=(4, 2))
+        writer["join"] = h5py.SoftLink("/rows")
+        writer.swmr_mode = True
+        with h5.File(path, "r", swmr=True) as reader:
+            seen, joined = reader["rows"], reader["join"]
+            assert seen[()].tolist() == [[0, 1], [2, 3], [4, 5]] and seen.id.get_num_chunks() == 1
+            rows.resize((9, 2))
+            rows[3:] = 7
+            rows.flush()
+            seen.refresh()
+            joined.id.refresh()
+            for each, name in ((seen, "/rows"), (joined, "/join")):
+                assert each.shape == (9, 2) and each[-1].tolist() == [7, 7] and each[2].tolist() == [4, 5]
+                assert each.id.get_num_chunks() == 3 and each.name == name and each.file == reader
+        with pytest.raises(ValueError):
+            seen.refresh()
+    image = h5.File.in_memory(path.read_bytes())
+    image["rows"].refresh()
+    assert image["rows"].shape == (9, 2)

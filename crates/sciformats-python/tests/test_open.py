@@ -361,6 +361,28 @@ def test_the_lock_of_python_is_free_while_reading(tmp_path: pathlib.Path) -> Non
     assert counted > 1_000, "another thread of Python runs while elements are decoded"
 
 
+def test_an_interrupted_read_is_an_interrupt(tmp_path: pathlib.Path) -> None:
+    import subprocess
+    import sys
+
+    np.save(tmp_path / "a.npy", np.arange(3))
+    # As if the signal came during the first read of a process: it is handled by the first code of Python that runs after that.
+    script = """
+import sys, sciformats
+array = sciformats.open(sys.argv[1]).root
+raw, ranges = array._raw, [(0, 3, 1)]
+def call(frame, event, arg):
+    if event == "call":
+        raise KeyboardInterrupt
+sys.setprofile(call)
+raw.read(ranges)
+sys.setprofile(None)
+print("read")
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "a.npy")], capture_output=True, text=True)
+    assert done.stdout == "read\n" and not done.stderr, done.stderr
+
+
 def test_what_is_shown(hdf5_path: str) -> None:
     file = sciformats.open(hdf5_path)
     assert "hdf5" in repr(file) and "members" in repr(file)

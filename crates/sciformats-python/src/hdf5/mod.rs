@@ -76,6 +76,22 @@ impl Node {
         self.node(py.detach(|| group.object(&path)))
     }
 
+    /// Returns the dataset as it is in the file now, to which another program may have written. It stays as it is if the file is in
+    /// memory or behind a URL.
+    fn refreshed(&self, py: Python<'_>) -> PyResult<Self> {
+        let mut dataset = self.dataset()?;
+        if self.home.has_path() {
+            self.ok(py.detach(|| dataset.refresh()))?;
+        }
+        let found = Self::new(Found::Dataset(dataset), Arc::clone(&self.home));
+        let process = process::current();
+        if self.home.process != process {
+            *found.anew.write().unwrap_or_else(PoisonError::into_inner) =
+                Some((process, Arc::clone(&found.first)));
+        }
+        Ok(found)
+    }
+
     /// Returns the object at an address of the file.
     fn object_at(&self, py: Python<'_>, address: u64) -> PyResult<Self> {
         let file = self.file()?;

@@ -104,6 +104,11 @@ impl Home {
         Self { shown, ..Self::new(Place::Memory, Seen::Nothing, OpenOptions::default()) }
     }
 
+    /// Returns whether the file was opened by its path.
+    pub(super) fn has_path(&self) -> bool {
+        matches!(self.place, Place::Path(_))
+    }
+
     /// Returns the file as this process, which was forked, opens it. The result is `None` if the file has no place.
     pub(super) fn again(&self) -> PyResult<Option<File>> {
         let mut anew = self.anew.lock().unwrap_or_else(PoisonError::into_inner);

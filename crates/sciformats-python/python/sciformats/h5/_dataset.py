@@ -48,6 +48,27 @@ class Dataset(DatasetWriting, HLObject):
     #: Whether it is known which of both is the case.
     _is_examined = False
 
+    def refresh(self) -> None:
+        """Show what another program has written to the dataset meanwhile, such as new rows.
+
+        This is done for files on this machine. Those that this program writes show all changes without it.
+
+        Raises
+        ------
+        OSError
+            If the file is damaged now, or cannot be opened again.
+        ValueError
+            If the file is closed.
+        """
+        self._file_of.check_open()
+        if self._found is None:
+            return
+        self._found = self._found.refreshed()
+        self._facts = self._dtype = self._typed = self._take = self._outside = None
+        self._is_examined = False
+        if self._identifier is not None:
+            self._identifier._chunks = None
+
     def _extent(self) -> tuple[list[int], list[int | None]] | None:
         extent: tuple[list[int], list[int | None]] | None = self._fact("extent")
         return extent

@@ -214,7 +214,8 @@ class DatasetID(ObjectID):
         self._dataset.flush()
 
     def refresh(self) -> None:
-        """Do nothing, because every read shows all changes."""
+        """Show what another program has written to the dataset meanwhile."""
+        self._dataset.refresh()
 
     def get_space_status(self) -> int:
         """Return whether space for the elements is allocated: ``h5d.SPACE_STATUS_NOT_ALLOCATED``, ``_PART_ALLOCATED`` or ``_ALLOCATED``."""

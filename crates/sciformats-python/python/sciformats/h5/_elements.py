@@ -300,9 +300,6 @@ class DatasetWriting:
         """Write all changes to the file."""
         self._file_of.flush()
 
-    def refresh(self) -> None:
-        """Do nothing, because every read shows all changes."""
-
     def make_scale(self, name: str = "") -> None:
         """Make the dataset a scale of dimensions."""
         _dims.make_scale(self, name)
