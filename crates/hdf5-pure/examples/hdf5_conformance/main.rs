@@ -7,6 +7,7 @@
 //! | `edit FILE`, `edit-again FILE` | changes files that h5py created |
 //! | `edit-empty FILE` | removes everything from a file |
 //! | `edit-many FILE SCRIPT` | makes the small edits that a script describes |
+//! | `filter FILE OUT` | writes the datasets of a file to a new file, with the filters that their attributes list |
 //! | `chunk-edits FILE` | edits datasets as its input describes |
 //! | `revisions FILE` | lists the revisions that an onion file keeps of a file |
 //! | `revision FILE NUMBER OUT` | writes the bytes of a revision |
@@ -20,6 +21,7 @@ mod conversions;
 mod data;
 mod edit;
 mod many;
+mod odd;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         ["edit-again", file] => ended(edit::edit_again(Path::new(file))),
         ["edit-many", file, script] => ended(many::run(Path::new(file), Path::new(script))),
         ["edit-empty", file] => ended(edit::empty(Path::new(file))),
+        ["filter", file, out] => ended(odd::filter(Path::new(file), Path::new(out))),
         ["chunk-edits", file] => ended(chunks::edit(Path::new(file))),
         ["revisions", file] => ended(revisions(Path::new(file))),
         ["revision", file, number, out] => ended(revision(Path::new(file), number, Path::new(out))),
