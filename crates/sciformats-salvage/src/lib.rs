@@ -10,6 +10,7 @@ mod hdf5;
 mod laid;
 mod map;
 mod others;
+mod proof;
 mod repair;
 mod report;
 mod scan;
@@ -161,7 +162,7 @@ fn examined(
         Format::Hdf5 => {
             let family = family::of(path, storage)?;
             let whole = family.as_ref().map_or(storage, |family| &family.storage);
-            let hdf5::Found { mut report, view } = hdf5::examine(whole, threads)?;
+            let hdf5::Found { mut report, view, .. } = hdf5::examine(whole, threads)?;
             if let Some(cause) = family.and_then(|family| family.cause) {
                 // The length says nothing else.
                 report.causes.retain(|known| known.kind != "cut off");

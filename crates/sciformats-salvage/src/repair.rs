@@ -1,6 +1,7 @@
-//! Faults that can be mended without loss: stale flags and sizes, counts, and checksums of structures whose other bytes are right. The
-//! plan is data; it is applied to a copy, or to the file itself through the journal.
+//! Faults that can be mended without loss: flipped bits and checksums of structures, stale flags and sizes, and counts. Only what is
+//! proven is changed. The plan is data; it is applied to a copy, or to the file itself through the journal.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,8 +14,9 @@ use sciformats_core::storage::{Access, Durability, Overlay, Patch, Replacement};
 use sciformats_core::{Error, FaultKind, ReadAt, Result, WriteAt, bound};
 use serde_json::{Value, json};
 
-use crate::flips::flipped;
+use crate::flips::{Flip, flipped};
 use crate::map::Part;
+use crate::proof;
 use crate::report::{Confidence, State};
 
 /// How often a file is verified while faults are mended.
@@ -66,6 +68,8 @@ pub struct RepairPlan {
     pub before: u64,
     /// The number of faults that remain.
     pub after: u64,
+    /// What is wrong and stays so, and why it cannot be mended without loss, as far as it was thought of.
+    pub kept: Vec<String>,
 }
 
 impl RepairPlan {
@@ -85,16 +89,16 @@ impl RepairPlan {
         let format = Format::detect(&**storage)?
             .ok_or_else(|| Error::not_this_format("HDF5, ASDF, Blosc2, GSD, RawArray or npy", &**storage))?;
         let size = storage.size();
-        let mut plan = Self { repairs: Vec::new(), lengths: (size, size), before: 0, after: 0 };
-        let (before, _) = faults(storage)?;
-        plan.before = before;
+        let mut plan =
+            Self { repairs: Vec::new(), lengths: (size, size), before: 0, after: 0, kept: Vec::new() };
+        plan.before = faults(storage)?.count;
         match format {
             Format::Hdf5 => plan.hdf5(storage)?,
             Format::Asdf => plan.asdf(storage)?,
             Format::RawArray => plan.raw_array(storage)?,
             _ => {}
         }
-        plan.after = if plan.repairs.is_empty() { before } else { faults(&plan.view(storage))?.0 };
+        plan.after = if plan.repairs.is_empty() { plan.before } else { faults(&plan.view(storage))?.count };
         Ok(plan)
     }
 
@@ -132,8 +136,11 @@ impl RepairPlan {
     }
 
     fn hdf5(&mut self, storage: &Arc<dyn ReadAt>) -> Result<()> {
+        self.flips(storage)?;
         self.checksums(storage)?;
-        let Ok((base, superblock)) = Carver::find_superblock(&*self.view(storage)) else { return Ok(()) };
+        let Ok((base, superblock)) = Carver::find_superblock(&*self.view(storage)) else {
+            return self.keep(storage);
+        };
         let is_new = superblock.version >= 2;
         let is_open = superblock.version >= 3 && superblock.consistency_flags & 5 != 0;
         let ends = self.end_of_file(storage, base, (&superblock, is_open))?;
@@ -157,7 +164,63 @@ impl RepairPlan {
             let new = checksum(&bytes).to_le_bytes().to_vec();
             self.change(storage, place, new, (reason, Confidence::High))?;
         }
-        self.checksums(storage)
+        self.checksums(storage)?;
+        self.keep(storage)
+    }
+
+    /// Corrects bits of structures that objects need, also those of sizes, without which nothing tells where a checksum is. Something
+    /// that looks like a structure but belongs to no object stays as it is.
+    fn flips(&mut self, storage: &Arc<dyn ReadAt>) -> Result<()> {
+        let mut known = faults(&self.view(storage))?;
+        if known.count == 0 {
+            return Ok(());
+        }
+        let mut flips = match crate::hdf5::examine(&self.view(storage), 1) {
+            Ok(found) => found.flips,
+            Err(error @ Error::Io { .. }) => return Err(error),
+            // Nothing is left that could be mended.
+            Err(_) => return Ok(()),
+        };
+        for _ in 0..ROUNDS {
+            let before = flips.len();
+            let mut rest = Vec::new();
+            for Flip { offset, old, new } in flips {
+                let repairs = self.repairs.clone();
+                let reason = "of all single bits of the structure, only this one makes its checksum right";
+                let place = ("correct a flipped bit", offset);
+                let is_there = *self.view(storage).read_at(offset, 1)? == [old];
+                // A checksum itself is corrected below.
+                let is_checksum =
+                    known.wrong.iter().any(|wrong| (wrong.offset..).take(4).any(|at| at == offset));
+                if is_there
+                    && !is_checksum
+                    && self.change(storage, place, vec![new], (reason.into(), Confidence::High))?
+                {
+                    let now = faults(&self.view(storage))?;
+                    if now.count <= known.count && !known.places.is_subset(&now.places) {
+                        known = now;
+                        continue;
+                    }
+                }
+                self.repairs = repairs;
+                rest.push(Flip { offset, old, new });
+            }
+            flips = rest;
+            if flips.len() == before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the checksums that stay wrong.
+    fn keep(&mut self, storage: &Arc<dyn ReadAt>) -> Result<()> {
+        for Wrong { structure, offset, stored, computed } in faults(&self.view(storage))?.wrong {
+            self.kept.push(format!(
+                "the {structure} stores the checksum {stored:#x} at {offset:#x}, and its bytes have {computed:#x}: nothing tells which of its bytes were changed"
+            ));
+        }
+        Ok(())
     }
 
     /// Corrects the end of the file in the superblock, if structures that can be read are behind it. In a file that a writer has left
@@ -177,7 +240,16 @@ impl RepairPlan {
         let reached = found.map.parts().iter().filter(|(.., part)| *part == Part::Reached);
         let last = reached.map(|&(_, end, _)| end).max().unwrap_or(0).max(end);
         let whole = found.objects.iter().all(|object| object.state <= State::Unchecked);
-        let new = if whole { last } else { size };
+        // What was recognised may belong to something that is not an object, such as tables of shared messages.
+        let carved = found.map.parts().iter().filter(|(.., part)| *part == Part::Carved);
+        let held = carved.map(|&(_, end, _)| end).max().unwrap_or(0).max(last);
+        let new = if !whole {
+            size
+        } else if last > end || is_open {
+            held
+        } else {
+            last
+        };
         if new == end || last == end && !is_open {
             return Ok(true);
         }
@@ -195,7 +267,7 @@ impl RepairPlan {
         let at = bound::sum(first, bound::product(2, u64::from(offsets)));
         let place = ("correct the end of the file", bound::sum(base, at));
         let reason = match whole {
-            true => format!("the superblock declares {end}, and parts that can be read end at {last}"),
+            true => format!("the superblock declares {end}, and parts that can be read end at {new}"),
             false => format!(
                 "the superblock declares {end}, and the file, of which not all can be read, ends at {size}"
             ),
@@ -212,9 +284,17 @@ impl RepairPlan {
         for object in &found.objects {
             let Ok(header) = carver.header(Address(object.address)) else { continue };
             let [Error::Malformed { fault, .. }] = header.lost.as_slice() else { continue };
-            let FaultKind::Mismatch { found, .. } = fault.kind else { continue };
+            let FaultKind::Mismatch { expected, found } = fault.kind else { continue };
             let Ok(count) = u16::try_from(found) else { continue };
             if header.version != 1 || fault.field != Some("total number of header messages") {
+                continue;
+            }
+            let at = (base, sizes, object.address);
+            if let Some(why) = proof::other_than_count(&view, at, (&header, expected, found)) {
+                let path = &object.path;
+                self.kept.push(format!(
+                    "the header of {path} says that it has {expected} messages, and has {found}: {why}"
+                ));
                 continue;
             }
             let place =
@@ -225,40 +305,17 @@ impl RepairPlan {
         Ok(())
     }
 
-    /// Corrects checksums of structures, as long as this reveals no other fault of the same structure.
+    /// Corrects what checksums of structures prove, as long as this reveals no other fault of the same structure.
     fn checksums(&mut self, storage: &Arc<dyn ReadAt>) -> Result<()> {
         for _ in 0..ROUNDS {
             let view = self.view(storage);
-            let (mut count, found) = faults(&view)?;
+            let Faults { mut count, wrong, .. } = faults(&view)?;
             let mut changed = false;
-            for Wrong { structure, offset, stored, computed } in found {
-                let there = view.read_at(offset, 4).map(|bytes| bytes.to_vec()).unwrap_or_default();
-                if there != stored.to_le_bytes()
-                    || structure.contains("filter")
-                    || structure.contains("chunk B")
-                {
-                    continue;
-                }
+            for wrong in wrong {
                 let before = self.repairs.clone();
-                let did = match flipped(&*view, (offset, stored, computed)) {
-                    // A bit of the checksum itself is corrected below.
-                    Some(flip) if flip.offset < offset => {
-                        let reason = format!(
-                            "of all single bits of the {structure}, only this one makes its checksum right"
-                        );
-                        let place = ("correct a flipped bit", flip.offset);
-                        self.change(storage, place, vec![flip.new], (reason, Confidence::High))?
-                    }
-                    _ => {
-                        let reason =
-                            format!("the {structure} stores {stored:#x}, and its bytes have {computed:#x}");
-                        let place = ("correct a checksum", offset);
-                        let new = computed.to_le_bytes().to_vec();
-                        self.change(storage, place, new, (reason, Confidence::Medium))?
-                    }
-                };
+                let did = self.checksum(storage, &view, &wrong)?;
                 // Bytes of the structure that were changed would now be taken for right ones.
-                let now = if did { faults(&self.view(storage))?.0 } else { count };
+                let now = if did { faults(&self.view(storage))?.count } else { count };
                 if now > count {
                     self.repairs = before;
                 } else {
@@ -271,6 +328,33 @@ impl RepairPlan {
             }
         }
         Ok(())
+    }
+
+    /// Corrects the one bit with which a structure has its checksum, or the checksum, if most of it proves that the structure is right.
+    fn checksum(&mut self, storage: &Arc<dyn ReadAt>, view: &Arc<dyn ReadAt>, wrong: &Wrong) -> Result<bool> {
+        let Wrong { structure, offset, stored, computed } = *wrong;
+        let there = view.read_at(offset, 4).map(|bytes| bytes.to_vec()).unwrap_or_default();
+        if there != stored.to_le_bytes() || structure.contains("filter") || structure.contains("chunk B") {
+            return Ok(false);
+        }
+        if proof::is_checksum_changed(stored, computed) {
+            let reason = format!("the {structure} stores {stored:#x}, and its bytes have {computed:#x}");
+            let place = ("correct a checksum", offset);
+            let new = computed.to_le_bytes().to_vec();
+            return self.change(storage, place, new, (reason, Confidence::High));
+        }
+        if let Some(flip) = flipped(&**view, (offset, stored, computed)).filter(|flip| flip.offset < offset) {
+            let reason =
+                format!("of all single bits of the {structure}, only this one makes its checksum right");
+            let place = ("correct a flipped bit", flip.offset);
+            return self.change(storage, place, vec![flip.new], (reason, Confidence::High));
+        }
+        if let Some((at, end)) = proof::end_of_file(&**view, (offset, stored)) {
+            let reason = "the checksum of the superblock is right with the end of the file itself".to_owned();
+            let place = ("correct the end of the file", at);
+            return self.change(storage, place, end, (reason, Confidence::High));
+        }
+        Ok(false)
     }
 
     /// Writes a block index that does not list the blocks anew.
@@ -290,9 +374,15 @@ impl RepairPlan {
         let new = format!("#ASDF BLOCK INDEX\n%YAML 1.1\n---\n{lines}...\n").into_bytes();
         let old =
             storage.read_at(*offset, bound::addressable(bound::left(storage.size(), *offset)))?.into_owned();
-        self.lengths.1 = bound::sum(*offset, new.len() as u64);
+        let offsets: Vec<u64> = layout.blocks.iter().map(|block| block.offset).collect();
+        if !proof::is_index_changed(&**storage, &old, &offsets) {
+            self.kept
+                .push(format!("the block index {reason}, and may be right, because other bytes are wrong"));
+            return Ok(());
+        }
         let reason = format!("the block index {reason}");
         let kind = "write the block index anew";
+        self.lengths.1 = bound::sum(*offset, new.len() as u64);
         self.repairs.push(Repair { kind, offset: *offset, old, new, reason, confidence: Confidence::High });
         self.before += 1;
         Ok(())
@@ -307,7 +397,17 @@ impl RepairPlan {
         };
         let dims = u64::from_le_bytes(*storage.read_at(40, 8)?.first_chunk().unwrap_or(&[0; 8]));
         let end = bound::sum(bound::sum(bound::product(dims, 8), 48), expected);
-        if end > storage.size() {
+        // The dimensions or the type may be the wrong ones, or the flag that says that elements are compressed.
+        let first = if end == storage.size() { 16 } else { 8 };
+        let fields = [(first, 32 - first), (40, bound::sum(8, bound::product(dims, 8)))];
+        let is_right = |laid| rawarray::Reader::from_storage(laid, &rawarray::OpenOptions::default()).is_ok();
+        if end > storage.size()
+            || (expected ^ found).count_ones() != 1 && end < storage.size()
+            || proof::is_bit_of(storage, &fields, is_right)
+        {
+            self.kept.push(format!(
+                "the size is {found}, and the dimensions and the type are those of {expected} bytes: nothing tells which of them is wrong"
+            ));
             return Ok(());
         }
         let reason =
@@ -402,6 +502,7 @@ impl RepairPlan {
             "length": self.lengths.1,
             "faults": self.before,
             "remaining": self.after,
+            "kept": self.kept,
         })
     }
 }
@@ -414,25 +515,43 @@ struct Wrong {
     computed: u32,
 }
 
-/// Returns the number of faults of a file, and those of checksums.
-fn faults(storage: &Arc<dyn ReadAt>) -> Result<(u64, Vec<Wrong>)> {
-    let mut wrong = Vec::new();
-    let mut note = |error: &Error| {
-        if let (Error::Malformed { structure, fault, .. }, Some(offset)) = (error, error.offset())
-            && let FaultKind::Checksum { stored, computed } = fault.kind
+/// The faults of a file.
+#[derive(Default)]
+struct Faults {
+    count: u64,
+    /// Those of checksums.
+    wrong: Vec<Wrong>,
+    /// Which part is wrong of what, and where.
+    places: BTreeSet<(String, &'static str, Option<&'static str>, u64)>,
+}
+
+impl Faults {
+    fn note(&mut self, path: Option<&str>, error: &Error) {
+        let (Error::Malformed { structure, fault, .. }, Some(offset)) = (error, error.offset()) else {
+            return;
+        };
+        self.places.insert((path.unwrap_or_default().to_owned(), structure, fault.field, offset));
+        if let FaultKind::Checksum { stored, computed } = fault.kind
             && let (Ok(stored), Ok(computed)) = (u32::try_from(stored), u32::try_from(computed))
         {
-            wrong.push(Wrong { structure, offset, stored, computed });
+            self.wrong.push(Wrong { structure, offset, stored, computed });
         }
-    };
+    }
+}
+
+/// Returns the faults of a file.
+fn faults(storage: &Arc<dyn ReadAt>) -> Result<Faults> {
+    let mut found = Faults::default();
     let file = match File::from_storage(storage.clone(), &OpenOptions::default()) {
         Ok(file) => file,
         Err(error @ Error::Io { .. }) => return Err(error),
         Err(error) => {
-            note(&error);
-            return Ok((1, wrong));
+            found.note(None, &error);
+            found.count = 1;
+            return Ok(found);
         }
     };
-    let summary = verify(&file, &mut |finding| note(&finding.error));
-    Ok((summary.findings, wrong))
+    let summary = verify(&file, &mut |finding| found.note(finding.path.as_deref(), &finding.error));
+    found.count = summary.findings;
+    Ok(found)
 }

@@ -8,3 +8,4 @@ mod indexes;
 mod kept;
 mod others;
 mod repair;
+mod sweep;

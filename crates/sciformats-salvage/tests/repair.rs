@@ -211,3 +211,75 @@ fn a_block_index_and_the_size_of_an_array() {
     RepairPlan::of(&path).unwrap().apply(&path).unwrap();
     assert!(std::fs::read(&path).unwrap() == sound);
 }
+
+fn planned(bytes: &[u8]) -> RepairPlan {
+    let storage: std::sync::Arc<dyn sciformats_core::ReadAt> = std::sync::Arc::new(bytes.to_vec());
+    RepairPlan::of_storage(&storage).unwrap()
+}
+
+#[test]
+fn bits_of_the_size_of_a_header() {
+    let sound = sample(Bound::LATEST);
+    let headers: Vec<usize> = (0..sound.len() - 4).filter(|&at| sound[at..].starts_with(b"OHDR")).collect();
+    let mut mended = 0;
+    for at in headers {
+        // The flags, which say where the size is, and the size.
+        let times = if sound[at + 5] & 0x20 != 0 { 16 } else { 0 };
+        for (byte, bit) in
+            [at + 5, at + 6 + times].into_iter().flat_map(|byte| (0..8).map(move |bit| (byte, bit)))
+        {
+            let mut damaged = sound.clone();
+            damaged[byte] ^= 1 << bit;
+            let plan = planned(&damaged);
+            let changes: Vec<_> =
+                plan.repairs.iter().map(|one| (one.kind, one.offset, one.new.clone())).collect();
+            if changes.is_empty() {
+                assert!(plan.after > 0, "{byte:#x}.{bit}");
+                continue;
+            }
+            assert_eq!(
+                changes,
+                [("correct a flipped bit", byte as u64, vec![sound[byte]])],
+                "{byte:#x}.{bit}"
+            );
+            assert_eq!(plan.after, 0);
+            mended += 1;
+        }
+    }
+    assert_eq!(mended, 5 * 16);
+}
+
+#[test]
+fn a_structure_that_was_changed_keeps_its_checksum() {
+    let sound = sample(Bound::LATEST);
+    let name = (0..sound.len() - 5).find(|&at| sound[at..].starts_with(b"units")).unwrap();
+    let mut damaged = sound.clone();
+    // With the right checksum of these bytes, the header could be read.
+    damaged[name] = b'v';
+    let plan = planned(&damaged);
+    assert!(plan.repairs.is_empty() && plan.after == plan.before && plan.before > 0, "{plan:#?}");
+    assert!(plan.kept[0].contains("nothing tells which of its bytes were changed"), "{plan:#?}");
+}
+
+#[test]
+fn blocks_and_dimensions_that_were_changed_change_nothing_else() {
+    let mut document = asdf_core::Document::new();
+    for i in 0..3 {
+        let array = asdf_core::NewArray::new(&[i; 100], &[100]).unwrap();
+        document.set_array(&format!("a{i}"), array).unwrap();
+    }
+    let mut damaged = document.to_bytes().unwrap();
+    let blocks: Vec<usize> = (0..damaged.len()).filter(|&at| damaged[at..].starts_with(b"\xD3BLK")).collect();
+    // The first block seems to have the second one among its bytes.
+    let len = (blocks[2] - blocks[0] - 54) as u64;
+    damaged[blocks[0] + 14..blocks[0] + 22].copy_from_slice(&len.to_be_bytes());
+    let plan = planned(&damaged);
+    assert!(plan.repairs.is_empty() && plan.kept[0].contains("may be right"), "{plan:#?}");
+
+    let array = rawarray::RawArray::new([7, 5], (0..35u32).collect::<Vec<_>>()).unwrap();
+    let mut damaged = array.encode(&Default::default()).unwrap();
+    damaged.extend(b"what was measured");
+    damaged[48] ^= 2;
+    let plan = planned(&damaged);
+    assert!(plan.repairs.is_empty() && plan.kept[0].contains("nothing tells"), "{plan:#?}");
+}

@@ -106,6 +106,9 @@ fn planned(out: &mut impl Write, path: &Path, plan: &RepairPlan) -> io::Result<(
             repair.offset
         )?;
     }
+    for kept in &plan.kept {
+        writeln!(out, "{TITLE}{file}{TITLE:#}: {WRONG}{}{WRONG:#}", look::safe(kept))?;
+    }
     let style = if plan.after == 0 { WELL } else { WRONG };
     let verdict = match (plan.repairs.len(), plan.after) {
         (0, 0) => "nothing to mend".to_owned(),

@@ -194,6 +194,7 @@ impl Work {
         self.lay(flips.iter().map(|flip| Patch { offset: flip.offset, bytes: vec![flip.new] }));
         for flip in flips {
             self.corrected.push(flip.offset);
+            self.flips.push(*flip);
             let why = match flip.offset < SIGNATURE.len() as u64 {
                 true => "the other bits of the signature are right",
                 false => "of all single bits of the structure, only this one makes its checksum right",

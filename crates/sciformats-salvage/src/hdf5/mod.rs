@@ -30,6 +30,7 @@ use sciformats_core::{Error, ReadAt, Result, bound};
 use self::causes::is_text;
 use self::clashes::Clashes;
 use self::reach::Tree;
+use crate::flips::Flip;
 use crate::laid::Laid;
 use crate::map::{Map, Part};
 use crate::report::{Action, Confidence, ObjectReport, Report, State};
@@ -66,6 +67,8 @@ struct Work {
     patches: Vec<Patch>,
     /// The offsets of bytes in which a flipped bit was corrected.
     corrected: Vec<u64>,
+    /// These corrections.
+    flips: Vec<Flip>,
     /// The number of structures of which each bit was tried.
     tried: usize,
     /// How often the file was walked through in search of flipped bits.
@@ -102,6 +105,8 @@ pub(crate) struct Found {
     pub(crate) report: Report,
     /// The file with everything that was laid over it; `None` if there is nothing that could be read.
     pub(crate) view: Option<Arc<dyn ReadAt>>,
+    /// The single bits that were corrected, in the order in which they were found.
+    pub(crate) flips: Vec<Flip>,
 }
 
 /// Looks for everything that is left of an HDF5 file.
@@ -171,7 +176,7 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Found>
         structures,
         map,
     };
-    Ok(Found { report, view: Some(work.readable()) })
+    Ok(Found { report, view: Some(work.readable()), flips: work.flips })
 }
 
 impl Work {
@@ -225,6 +230,7 @@ impl Work {
             reached: BTreeMap::new(),
             patches: Vec::new(),
             corrected: Vec::new(),
+            flips: Vec::new(),
             tried: 0,
             searches: 0,
             next,
