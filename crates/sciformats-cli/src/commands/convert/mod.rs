@@ -252,14 +252,36 @@ fn broken(files: &Files, error: &Error) -> Failure {
 
 /// Returns a note about the packages that programs need, beside the library of the format, to read this
 /// filter.
-pub(super) fn extension(format: Format, filter: &str) -> Option<String> {
-    let (library, package, instead) = match (format, filter) {
-        (Format::Asdf, "zstd" | "lz4f") => ("asdf", "asdf-compression", "zlib and bzp2 need"),
-        (Format::Asdf, "lz4") => ("asdf", "lz4", "zlib and bzp2 need"),
-        (Format::Hdf5, "zstd" | "lz4" | "bzip2") => ("h5py", "hdf5plugin", "zlib needs"),
+fn extension(format: Format, filter: &str) -> Option<String> {
+    let filter = filter.strip_suffix("+fletcher32").unwrap_or(filter);
+    let (library, needed, instead) = match (format, filter) {
+        (Format::Asdf, "zstd" | "lz4f") => ("asdf", "the package asdf-compression", "zlib and bzp2 need"),
+        (Format::Asdf, "lz4") => ("asdf", "the package lz4", "zlib and bzp2 need"),
+        (Format::Hdf5, "zstd" | "lz4" | "bzip2" | "bitshuffle" | "zfp" | "fcidecomp") => {
+            ("h5py", "the package hdf5plugin", "zlib needs")
+        }
+        (Format::Hdf5, "vbz") => ("h5py", "the package vbz-h5py-plugin", "zlib needs"),
+        (Format::Hdf5, "lzo") => ("h5py", "a build of PyTables that has LZO", "zlib needs"),
+        (Format::Hdf5, "snappy") => ("h5py", "a plug-in that hdf5plugin does not have", "zlib needs"),
         _ => return None,
     };
-    Some(format!("Python's {library} reads {filter} only with the package {package}; {instead} no package"))
+    Some(format!("Python's {library} reads {filter} only with {needed}; {instead} no package"))
+}
+
+/// Tells which packages programs need to read these filters, once for each filter.
+pub(super) fn packages<'a>(
+    out: &mut impl Write,
+    format: Format,
+    filters: impl IntoIterator<Item = &'a str>,
+) -> io::Result<()> {
+    let mut notes: Vec<String> = Vec::new();
+    for note in filters.into_iter().filter_map(|filter| extension(format, filter)) {
+        if !notes.contains(&note) {
+            look::told(out, (PLAIN, "note"), Cell::new(PLAIN, &note))?;
+            notes.push(note);
+        }
+    }
+    Ok(())
 }
 
 /// Fails if a `--select` selects nothing.
@@ -292,6 +314,7 @@ fn same_format(args: &Convert, file: &Arc<File>, end: &repack::Whole, session: &
     if !session.json && !session.quiet {
         headline(&mut out, &plan, file.format(), &args.files)?;
         self::notes(&mut out, notes)?;
+        packages(&mut out, file.format(), args.storage.filter.as_deref())?;
     }
     losses(&mut out, lost, session)?;
     let (written, checked) = (*written, *checked);
@@ -325,9 +348,7 @@ fn describe(
             let note = Cell::new(PLAIN, remark.text()).and(PLAIN, "  ").and(FAINT, times);
             look::told(out, (PLAIN, "note"), note)?;
         }
-        if let Some(note) = stored.and_then(|filter| extension(plan.target(), filter)) {
-            look::told(out, (PLAIN, "note"), Cell::new(PLAIN, note))?;
-        }
+        packages(out, plan.target(), stored)?;
     }
     losses(out, plan.losses(), session)
 }

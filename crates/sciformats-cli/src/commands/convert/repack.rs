@@ -103,6 +103,8 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
         let path = look::safe(&path);
         let end = if written { "written and checked" } else { "can be written, and would hold the same" };
         super::notes(&mut out, &notes)?;
+        let filters = asked.rules.iter().map(|rule| &rule.filter).chain([&asked.filter]);
+        super::packages(&mut out, file.format(), filters.filter_map(Option::as_deref))?;
         told(&mut out, &rounded)?;
         writeln!(out, "{TITLE}{path}{TITLE:#}: {WELL}{end}{WELL:#}  {FAINT}{sizes}{FAINT:#}")?;
     }
@@ -235,6 +237,7 @@ fn storage_too(storage: &Storage, inline: bool) -> compare::Options {
 /// Compares what must stay the same. Numbers that were rounded may differ within the bound of the rounding of which an attribute tells.
 fn compared(args: &Repack) -> compare::Options {
     let options = storage_too(&args.storage, args.inline || args.moves());
+    let options = options.with_repaged(args.page_size.is_some());
     match args.round.asked() {
         Some(_) => {
             let told = Rounding::ATTRIBUTES.map(|name| format!("*@{name}"));
