@@ -52,8 +52,8 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if `path` has no file name, if an array is already in another file of the name that a block would get, or if another file
-    /// may not be opened; and those of [`save`](Self::save).
+    /// `Usage` if `path` has no file name, or if an array is already in another file of the name that a block would get; `Forbidden` if
+    /// another file may not be opened; and those of [`save`](Self::save).
     pub fn explode(&self, path: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
         let path = path.as_ref();
         let stem =

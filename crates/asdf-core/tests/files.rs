@@ -522,7 +522,7 @@ fn exploded_and_imploded() {
     let part = Asdf::open(other.path().join("again0000.asdf")).unwrap();
     assert_eq!(part.block(0).unwrap().compression(), Compression::Zlib);
     let denied = Document::open(&path).unwrap().explode(other.path().join("denied.asdf"));
-    assert!(matches!(denied, Err(Error::Usage { .. })));
+    assert!(matches!(denied, Err(Error::Forbidden { .. })));
     assert!(!other.path().join("denied.asdf").exists());
     let mut whole = Document::from_file(open);
     assert_eq!(whole.implode().unwrap(), 2);
