@@ -8,20 +8,33 @@ use sciformats_core::storage::Replacement;
 use sciformats_core::{Error, Result};
 
 use crate::document::{BlockData, Document, Referred};
-use crate::options::percent_decoded;
+use crate::options::{percent_decoded, scheme};
 use crate::reader::Asdf;
 use crate::spec::block_header::STREAMED;
 
 /// The number of blocks that are complete before they take their places. Each of them is an open file.
 const MAX_WAITING: usize = 256;
 
+/// A block that becomes a file.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Part {
+    /// A block of the document by its index.
+    Own(usize),
+    /// The first block of another file, by its name.
+    Other(String),
+}
+
 impl Document {
     /// Writes the tree to `path`, and each block to which an array refers to a file beside it: `NAME0000.asdf`, `NAME0001.asdf`
     /// and so on. Returns the paths of the blocks. The document itself is unchanged.
     ///
+    /// Blocks that are in other files already are copied too, because a relative name would lead to another place from `path`. The
+    /// options with which the document was opened decide which files may be opened. Names with a scheme, such as `https`, and
+    /// absolute paths stay, and so do all names in a document that was not opened.
+    ///
     /// Files of these names are replaced, but not before up to 256 new ones and the tree are complete. So, if there are no more
     /// blocks than that, an older set stays whole if a new one cannot be written. An older set is never mixed with a new one: before
-    /// the first of its blocks is replaced, this document takes the place of its tree as one file with all blocks, which remains if
+    /// the first of its blocks is replaced, this document takes the place of its tree as one file with all its own blocks, which remains if
     /// the process is killed or a later file cannot be written.
     ///
     /// ```
@@ -39,8 +52,8 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if `path` has no file name, or if an array is already in another file of the name that a block would get; and those of
-    /// [`save`](Self::save).
+    /// `Usage` if `path` has no file name, or if an array is already in another file of the name that a block would get; `Forbidden` if
+    /// another file may not be opened; and those of [`save`](Self::save).
     pub fn explode(&self, path: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
         let path = path.as_ref();
         let stem =
@@ -53,10 +66,10 @@ impl Document {
         // The blocks in the order of their files, and the number of the file of each.
         let (mut parts, mut numbers) = (Vec::new(), HashMap::new());
         for (array, source) in self.sources() {
-            let Some(index) = self.block_of(&source) else { continue };
-            let number = *numbers.entry(index).or_insert(parts.len());
+            let Some(part) = self.part_of(&source) else { continue };
+            let number = *numbers.entry(part.clone()).or_insert(parts.len());
             if number == parts.len() {
-                parts.push(index);
+                parts.push(part);
             }
             let node = main.tree.add_str(uri(&part_name(&stem, number)));
             main.tree.insert(array, "source", node)?;
@@ -74,10 +87,10 @@ impl Document {
             parts.drain(..).try_for_each(|part| part.finish(durability))
         };
         let (mut paths, mut waiting) = (Vec::new(), Vec::new());
-        for (index, name) in parts.into_iter().zip(names) {
-            let part = path.with_file_name(name);
-            waiting.push(self.part(index)?.saved(&part)?);
-            paths.push(part);
+        for (part, name) in parts.into_iter().zip(names) {
+            let place = path.with_file_name(name);
+            waiting.push(self.part(&part)?.saved(&place)?);
+            paths.push(place);
             if waiting.len() >= MAX_WAITING {
                 put(&mut waiting)?;
             }
@@ -111,10 +124,31 @@ impl Document {
         Ok(main)
     }
 
+    /// Returns which block becomes the file of an array; `None` if there is none, or if the name of its file stays as it is.
+    fn part_of(&self, source: &Referred) -> Option<Part> {
+        let Referred::Elsewhere(uri) = source else { return self.block_of(source).map(Part::Own) };
+        let name = uri.split('#').next().unwrap_or_default();
+        match name.is_empty() {
+            true => self.block_at(0).map(Part::Own),
+            false => {
+                let moves = scheme(name).is_none() && !name.starts_with('/') && self.origin.is_some();
+                moves.then(|| Part::Other(name.to_owned()))
+            }
+        }
+    }
+
     /// Returns a file of one block.
-    fn part(&self, index: usize) -> Result<Self> {
+    fn part(&self, of: &Part) -> Result<Self> {
         let mut part = Self::with_standard(self.standard());
         *part.options_mut() = *self.options();
+        let index = match (of, &self.origin) {
+            (Part::Own(index), _) => *index,
+            (Part::Other(name), Some(origin)) => {
+                part.blocks.push(encoded(&*origin.external(name)?, 0)?);
+                return Ok(part);
+            }
+            (Part::Other(name), None) => return Err(Error::not_found("external file", name.clone())),
+        };
         let block = match (self.blocks.get(index), &self.origin) {
             (Some(BlockData::Stored(stored)), Some(origin)) => encoded(origin, *stored)?,
             (Some(BlockData::Recoded { stored, compression, level }), Some(origin)) => {

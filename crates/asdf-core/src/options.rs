@@ -155,10 +155,7 @@ impl WriteOptions {
 /// `Usage` if the policy allows no file, or if the URI does not refer to this machine; `NotFound` if there is no such file in the
 /// places that the policy allows.
 pub(crate) fn resolve(policy: &External, base: Option<&Path>, uri: &str) -> Result<PathBuf> {
-    let scheme = uri.split_once(':').filter(|(scheme, _)| {
-        scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
-    });
-    let path = match scheme {
+    let path = match scheme(uri) {
         None => uri,
         Some(("file", rest)) => {
             rest.strip_prefix("//localhost").or_else(|| rest.strip_prefix("//")).unwrap_or(rest)
@@ -168,6 +165,13 @@ pub(crate) fn resolve(policy: &External, base: Option<&Path>, uri: &str) -> Resu
     let path = percent_decoded(path);
     let found = policy.find(base.and_then(Path::parent), &[Path::new(&path)])?;
     found.ok_or_else(|| Error::not_found("external file, where it may be opened,", uri))
+}
+
+/// Returns the scheme of a URI, and what follows it. A single letter is a drive.
+pub(crate) fn scheme(uri: &str) -> Option<(&str, &str)> {
+    uri.split_once(':').filter(|(scheme, _)| {
+        scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+    })
 }
 
 /// Decodes percent escapes. A text that has none, or invalid ones, is returned unchanged.

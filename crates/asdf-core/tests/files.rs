@@ -509,6 +509,21 @@ fn exploded_and_imploded() {
     let open = Asdf::open_with(&path, &options).unwrap();
     assert_eq!(open.array("a").unwrap().read::<u8>().unwrap(), [1; 40]);
     assert_eq!(open.array("b/c").unwrap().read::<u8>().unwrap(), [2; 40]);
+    // Blocks in other files are written anew with the others, so that the new files can be read alone.
+    let other = tempfile::tempdir().unwrap();
+    let again = other.path().join("again.asdf");
+    let mut more = Document::open_with(&path, &options).unwrap();
+    more.set_array("d", array(3)).unwrap();
+    assert_eq!(more.explode(&again).unwrap().len(), 3);
+    let copied = Asdf::open_with(&again, &options).unwrap();
+    for (name, value) in [("a", 1), ("b/c", 2), ("d", 3)] {
+        assert_eq!(copied.array(name).unwrap().read::<u8>().unwrap(), [value; 40], "{name}");
+    }
+    let part = Asdf::open(other.path().join("again0000.asdf")).unwrap();
+    assert_eq!(part.block(0).unwrap().compression(), Compression::Zlib);
+    let denied = Document::open(&path).unwrap().explode(other.path().join("denied.asdf"));
+    assert!(matches!(denied, Err(Error::Forbidden { .. })));
+    assert!(!other.path().join("denied.asdf").exists());
     let mut whole = Document::from_file(open);
     assert_eq!(whole.implode().unwrap(), 2);
     let file = file(&whole);

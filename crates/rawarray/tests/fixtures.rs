@@ -80,7 +80,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("journal-damaged", "journal at offset 0x200: body checksum is"),
     ("leb128-cut", "LEB128 payload at offset 0x3b: element is truncated"),
     ("leb128-endless", "LEB128 payload at offset 0x3b: element overflows"),
-    ("leb128-left-over", "LEB128 payload at offset 0x3e: it leaves 1 bytes unread"),
+    ("leb128-left-over", "LEB128 payload at offset 0x3e: it leaves 1 byte unread"),
     ("leb128-of-17-bytes", "LEB128 of integers of 17 bytes is not supported"),
     ("leb128-short-payload", "file at offset 0x3b: the array's data is truncated"),
     ("leb128-too-wide", "LEB128 payload at offset 0x3b: element overflows"),

@@ -235,7 +235,7 @@ fn payloads_that_do_not_decode() {
     let leb = |payload: &[u8]| file([2, 2, 2, 4], &[2], payload);
     refused(leb(&[1]), "malformed file at offset 0x39: the array's data is truncated");
     refused(leb(&[1, 0x80]), "malformed LEB128 payload at offset 0x39: element is truncated");
-    refused(leb(&[1, 2, 3]), "malformed LEB128 payload at offset 0x3a: it leaves 1 bytes unread");
+    refused(leb(&[1, 2, 3]), "malformed LEB128 payload at offset 0x3a: it leaves 1 byte unread");
     refused(leb(&[1, 0xFF, 0xFF, 0x07]), "malformed LEB128 payload at offset 0x39: element overflows");
     refused(file([2, 1, 17, 17], &[1], &[0; 17]), "LEB128 of integers of 17 bytes is not supported");
     let bools = Reader::from_bytes(file([0, 5, 1, 3], &[3], &[0, 1, 2])).unwrap();

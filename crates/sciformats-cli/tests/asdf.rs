@@ -43,6 +43,17 @@ fn exploded_and_imploded_it_is_the_same() {
     );
     stdout(0, &here(&["diff", "a.asdf", "a_exploded.asdf"]));
     stdout(0, &here(&["diff", "a.asdf", "a_exploded_all.asdf"]));
+    // Blocks that are in other files already go with the tree into another folder.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let far = elsewhere.path().join("b.asdf").display().to_string();
+    assert_eq!(
+        stdout(0, &here(&["explode", "a_exploded.asdf", &far])),
+        format!("{far}: contains the tree, with 1 block beside it\n")
+    );
+    stdout(0, &here(&["diff", "a.asdf", &far]));
+    fs::remove_file(&far).unwrap();
+    let output = here(&["explode", "a_exploded.asdf", &far]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("b0000.asdf: the file exists already"));
     // What is there stays there, the tree and its blocks, unless the user says otherwise.
     let refused = |args: &[&str], named: &str| {
         let listing = || {
@@ -71,6 +82,9 @@ fn exploded_and_imploded_it_is_the_same() {
 
     fs::remove_file(place.path().join("a_exploded0000.asdf")).unwrap();
     stdout(3, &here(&["implode", "a_exploded.asdf", "c.asdf"]));
+    let output = here(&["explode", "--force", "a_exploded.asdf", &far]);
+    stdout(3, &output);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("a_exploded.asdf: "), "{output:?}");
     assert!(!place.path().join("c.asdf").exists());
     stdout(3, &here(&["explode", "missing.asdf"]));
     let output = here(&["explode", "a.asdf", "no/such/folder.asdf"]);

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{Program, fixtures};
+use crate::common::{Program, climate, fixtures};
 
 #[track_caller]
 fn stdout(dir: &Path, status: i32, args: &[&str]) -> String {
@@ -381,6 +381,65 @@ fn a_dry_run_refuses_the_options_that_a_run_refuses() {
             let args = [&["repack", input, "o.h5"], these.as_slice()].concat();
             let (status, said, _) = run(&args);
             assert_eq!(run(&[args.as_slice(), &["--dry-run"]].concat()), (status, said, 0), "{args:?}");
+        }
+    }
+}
+
+#[test]
+fn pages_that_were_asked_for_are_no_difference() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    climate(&dir.join("run.h5"));
+    let pages = |file: &str| {
+        let info = stdout(dir, 0, &["info", file]);
+        let line = info.lines().find(|line| line.trim_start().starts_with("page size"));
+        line.map(|line| line.split_whitespace().last().unwrap().to_owned())
+    };
+    for (from, to, options) in [
+        ("run.h5", "small.h5", &["--page-size", "4096"][..]),
+        ("small.h5", "large.h5", &["--page-size", "8192"]),
+        ("large.h5", "first.h5", &["--page-size", "4096", "--metadata-first"]),
+    ] {
+        let out = stdout(dir, 0, &[&["repack", from, to], options].concat());
+        assert!(out.contains("written and checked"), "{out}");
+        let size = pages(to).unwrap().replace(',', "");
+        assert_eq!(size, options[1], "{to}");
+        stdout(dir, 0, &["diff", from, to]);
+    }
+    // What was not asked for still has to stay.
+    stdout(dir, 0, &["repack", "large.h5", "same.h5"]);
+    assert_eq!(pages("same.h5"), pages("large.h5"));
+}
+
+#[test]
+fn filters_that_readers_need_a_package_for_are_noted_everywhere() {
+    let dir = folder(&["rawarray/lz4.ra"]);
+    let dir = dir.path();
+    climate(&dir.join("run.h5"));
+    let needs = |filter: &str| match filter {
+        "zlib" | "lzf" => None,
+        "vbz" => Some("the package vbz-h5py-plugin"),
+        "lzo" => Some("a build of PyTables that has LZO"),
+        "snappy" => Some("a plug-in that hdf5plugin does not have"),
+        _ => Some("the package hdf5plugin"),
+    };
+    for filter in
+        ["zlib", "zstd", "bitshuffle", "zfp", "vbz", "fcidecomp", "lzo", "snappy", "zstd+fletcher32"]
+    {
+        let note = needs(filter).map(|package| {
+            let filter = filter.trim_end_matches("+fletcher32");
+            format!("  note    Python's h5py reads {filter} only with {package}; zlib needs no package\n")
+        });
+        let of = format!("/tas={filter}");
+        for args in [
+            &["convert", "run.h5", "new.h5", "--force", "--filter", filter][..],
+            &["repack", "run.h5", "new.h5", "--force", "--filter", filter],
+            &["repack", "run.h5", "new.h5", "--force", "--filter-of", &of],
+            &["convert", "lz4.ra", "new.h5", "--force", "--lossy", "--filter", filter],
+        ] {
+            let out = stdout(dir, 0, args);
+            assert_eq!(out.matches("h5py reads").count(), usize::from(note.is_some()), "{args:?}: {out}");
+            assert!(note.as_ref().is_none_or(|note| out.contains(note)), "{args:?}: {out}");
         }
     }
 }

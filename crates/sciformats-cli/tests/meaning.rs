@@ -567,6 +567,7 @@ fn what_is_none_of_the_formats_is_named() {
         ("page.h5", &b"<!DOCTYPE html><html>404"[..], "it is a web page (HTML) (perhaps an error message"),
         ("old.nc", b"CDF\x02\0\0\0\0", "it is classic netCDF (`nccopy -k nc4 old.nc new.nc`"),
         ("none.h5", b"", "it is empty ("),
+        ("words.txt", b"a note", "it is text (perhaps a message in place of the file, so look at it)"),
         (
             "lfs.h5",
             b"version https://git-lfs.github.com/spec/v1\noid x",

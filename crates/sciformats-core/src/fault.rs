@@ -112,6 +112,7 @@ impl fmt::Display for FaultKind {
             Self::Encoding => f.write_str("is not valid text"),
             Self::Order => f.write_str("is out of order"),
             Self::Loop => f.write_str("leads back to itself"),
+            Self::Leftover { bytes: 1 } => f.write_str("leaves 1 byte unread"),
             Self::Leftover { bytes } => write!(f, "leaves {bytes} bytes unread"),
             Self::Cut { found, whole } => {
                 write!(f, "is cut short: {} of {} bytes", grouped(found), grouped(whole))
@@ -361,7 +362,7 @@ where
 /// assert_eq!(locate("record", 0, &[1, 0, 9], sized(2, le_u16)).unwrap(), 1);
 /// assert_eq!(
 ///     locate("record", 0, &[1, 0, 9], sized(3, le_u16)).unwrap_err().to_string(),
-///     "malformed record at offset 0x2: it leaves 1 bytes unread",
+///     "malformed record at offset 0x2: it leaves 1 byte unread",
 /// );
 /// ```
 pub fn sized<'a, P>(size: usize, mut parser: P) -> impl FnMut(&'a [u8]) -> Parsed<'a, P::Output>
@@ -496,7 +497,7 @@ mod tests {
         bytes[2] = 1;
         assert_eq!(
             locate("long", 0, &bytes, long).unwrap_err().to_string(),
-            "malformed long at offset 0x6: it leaves 1 bytes unread"
+            "malformed long at offset 0x6: it leaves 1 byte unread"
         );
     }
 }

@@ -184,7 +184,7 @@ fn text(head: &[u8]) -> Option<Foreign> {
     // The last character may be cut.
     let whole = |begin: &[u8]| std::str::from_utf8(begin).map_or_else(|e| e.error_len().is_none(), |_| true);
     let words = head.iter().all(printed) && whole(head.get(..head.len().min(256))?);
-    if words { told("text", "it is in none of the supported formats") } else { None }
+    if words { told("text", "perhaps a message in place of the file, so look at it") } else { None }
 }
 
 #[cfg(test)]

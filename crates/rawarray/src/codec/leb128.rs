@@ -117,7 +117,7 @@ mod tests {
         };
         assert_eq!(shows(&[1, 0x80], 1, 2), "element is truncated at 1");
         assert_eq!(shows(&[1], 1, 2), "element is truncated at 1");
-        assert_eq!(shows(&[1, 2, 3], 1, 2), "it leaves 1 bytes unread at 2");
+        assert_eq!(shows(&[1, 2, 3], 1, 2), "it leaves 1 byte unread at 2");
         assert_eq!(shows(&[0xFF, 0x02], 1, 1), "element overflows at 0");
         assert_eq!(shows(&[0x80, 0x80, 0], 1, 1), "element overflows at 0");
         let mut widest = [0xFF; 19];

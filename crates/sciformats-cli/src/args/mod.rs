@@ -55,7 +55,7 @@ pub(crate) enum Command {
         override_usage = "sciformats cat [OPTIONS] <FILE>... [PATH]",
         after_help = "Examples:\n  sciformats cat a.ra\n  sciformats cat run.gsd /frames/0/particles/position --slice ':5, 0'\n  \
                             sciformats cat a.ra --format npy > a.npy\n  \
-                            sciformats cat climate.nc /tas --slice time=0,lat=40:60\n  \
+                            sciformats cat climate.nc /tas --slice time=0,lat=0:10\n  \
                             sciformats cat climate.nc /tas --at time=2001-07-01,lat=52.5\n  \
                             sciformats cat cells.h5ad /obs\n  \
                             sciformats cat run.gsd /log --csv\n\n\
@@ -360,7 +360,7 @@ pub(crate) struct Stats {
     /// More files; the last word may be the path in all of them
     #[arg(value_name = "FILE")]
     pub(crate) more: Vec<PathBuf>,
-    /// The part to use, in NumPy's notation or by names of dimensions: `0:10,::2,-1`, `time=0,lat=40:60`
+    /// The part to use, in NumPy's notation or by names of dimensions: `0:10,::2,-1`, `time=0,lat=0:10`
     #[arg(long, short, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
     /// The part to use, by the nearest coordinates: `time=2001-07-01,lat=52.5`
@@ -411,7 +411,7 @@ pub(crate) struct Cat {
     /// More files; the last word may be the path in all of them
     #[arg(value_name = "FILE")]
     pub(crate) more: Vec<PathBuf>,
-    /// The part to print, in NumPy's notation or by names of dimensions: `0:10,::2,-1`, `time=0,lat=40:60`
+    /// The part to print, in NumPy's notation or by names of dimensions: `0:10,::2,-1`, `time=0,lat=0:10`
     #[arg(long, short, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
     /// The part to print, by the nearest coordinates: `time=2001-07-01,lat=52.5`

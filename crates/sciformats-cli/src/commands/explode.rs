@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sciformats::asdf_core::{Document, OpenOptions};
 use sciformats::{Error, Format};
+use sciformats_core::bound;
 
 use crate::args::InOut;
 use crate::failure::{Answer, Failure, Outcome, free};
@@ -21,7 +22,8 @@ pub(super) fn explode(args: &InOut, session: &Session) -> Outcome {
     let document = open(&args.input, session)?;
     // Each block becomes a file beside the tree. Blocks that nothing refers to may be left out.
     let stem = target.file_stem().unwrap_or_default().to_string_lossy();
-    for number in 0..document.block_count() {
+    let most = bound::sum(document.block_count(), document.other_files().len());
+    for number in 0..most {
         free(&target.with_file_name(format!("{stem}{number:04}.asdf")), args.force)?;
     }
     let unwritten = |error: &Error| Failure::unwritten(&target, error);
@@ -29,7 +31,15 @@ pub(super) fn explode(args: &InOut, session: &Session) -> Outcome {
         PathBuf::from(target.file_name().ok_or_else(|| Failure::Usage("OUT has no file name".into()))?);
     // All files take their places when the last one is complete, the tree after the blocks that it names.
     let new = NewFolder::beside(&target).map_err(|error| unwritten(&error))?;
-    let parts = document.explode(new.path().join(&name)).map_err(|error| unwritten(&error))?;
+    let parts = document.explode(new.path().join(&name));
+    let parts = parts.map_err(|error| match error {
+        // A file beside the input that cannot be read.
+        Error::NotFound { .. } | Error::Forbidden { .. } => Failure::of(&args.input, &error),
+        Error::Io { path: Some(ref path), .. } if !path.starts_with(new.path()) => {
+            Failure::of(&args.input, &error)
+        }
+        error => unwritten(&error),
+    })?;
     let names = parts.iter().filter_map(|part| part.file_name()).map(PathBuf::from);
     let names: Vec<PathBuf> = names.chain([name]).collect();
     let folder = target.parent().unwrap_or(Path::new("")).to_path_buf();

@@ -110,18 +110,21 @@ fn planned(out: &mut impl Write, path: &Path, plan: &RepairPlan) -> io::Result<(
         writeln!(out, "{TITLE}{file}{TITLE:#}: {WRONG}{}{WRONG:#}", look::safe(kept))?;
     }
     let style = if plan.after == 0 { WELL } else { WRONG };
-    let verdict = match (plan.repairs.len(), plan.after) {
-        (0, 0) => "nothing to mend".to_owned(),
-        (0, faults) => {
-            format!("{} that cannot be mended without loss; use salvage", look::count(faults, "fault"))
-        }
-        (repairs, 0) => format!("{} mend everything", look::count(repairs as u64, "change")),
-        (repairs, faults) => {
-            let (repairs, faults) = (look::count(repairs as u64, "change"), look::count(faults, "fault"));
-            format!("{repairs}, after which {faults} remain; use salvage for these")
-        }
-    };
+    let verdict = verdict(plan.repairs.len() as u64, plan.after);
     writeln!(out, "{TITLE}{file}{TITLE:#}: {style}{verdict}{style:#}")
+}
+
+/// Says what the changes achieve, and how many faults remain after them.
+fn verdict(repairs: u64, faults: u64) -> String {
+    let (changes, left) = (look::count(repairs, "change"), look::count(faults, "fault"));
+    match (repairs, faults) {
+        (0, 0) => "nothing to mend".to_owned(),
+        (0, _) => format!("{left} that cannot be mended without loss; use salvage"),
+        (1, 0) => format!("{changes} mends everything"),
+        (_, 0) => format!("{changes} mend everything"),
+        (_, 1) => format!("{changes}, after which {left} remains; use salvage for it"),
+        _ => format!("{changes}, after which {left} remain; use salvage for these"),
+    }
 }
 
 fn one(out: &mut impl Write, object: &Object, file: &File, session: &Session) -> Outcome<bool> {
@@ -221,4 +224,23 @@ fn conclude(
         }
     };
     writeln!(out, "{TITLE}{file}{TITLE:#}: {style}{verdict}{style:#}  {FAINT}{remarks}{FAINT:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::verdict;
+
+    #[test]
+    fn verbs_agree_with_their_numbers() {
+        for (repairs, faults, expected) in [
+            (0, 0, "nothing to mend"),
+            (0, 1, "1 fault that cannot be mended without loss; use salvage"),
+            (1, 0, "1 change mends everything"),
+            (2, 0, "2 changes mend everything"),
+            (1, 1, "1 change, after which 1 fault remains; use salvage for it"),
+            (2, 3, "2 changes, after which 3 faults remain; use salvage for these"),
+        ] {
+            assert_eq!(verdict(repairs, faults), expected);
+        }
+    }
 }

@@ -74,7 +74,7 @@ fn write(args: &Convert, session: &Session) -> Outcome {
         })?;
         let lost = losses(&report);
         if let (Some(first), false) = (lost.first(), args.lossy) {
-            let what = format!("what Zarr cannot hold: {first} (--lossy leaves out {} objects)", lost.len());
+            let what = format!("what Zarr cannot hold: {first} (--lossy leaves out {})", objects(&lost));
             return Err(Failure::refused(input, &Error::unsupported(what)));
         }
         unchanged(&file).map_err(|error| Failure::of(input, &error))?;
@@ -96,6 +96,11 @@ fn losses(report: &Report) -> Vec<String> {
     objects
         .chain(attributes.map(|(path, name, reason)| format!("{path}: the attribute {name}: {reason}")))
         .collect()
+}
+
+/// Says how many objects are lost.
+fn objects(lost: &[String]) -> String {
+    look::count(lost.len() as u64, "object")
 }
 
 /// Tells what was written, what is lost, and what readers see in another way.
@@ -124,7 +129,8 @@ fn tell(
             look::told(&mut out, (PLAIN, "note"), Cell::new(PLAIN, note))?;
         }
         let end = if args.dry_run { ", not written, because of --dry-run" } else { "" };
-        writeln!(out, "{} → {}: {written} arrays{end}", look::safe(&input), look::safe(&output))?;
+        let arrays = look::count(written as u64, "array");
+        writeln!(out, "{} → {}: {arrays}{end}", look::safe(&input), look::safe(&output))?;
     }
     out.flush()?;
     Ok(())
@@ -166,12 +172,15 @@ fn read(args: &Convert, session: &Session) -> Outcome {
     }
     let Copy { sink, added, lost, .. } = copy;
     if let (Some(first), false) = (lost.first(), args.lossy) {
-        let what = format!("what {format} does not get: {first} (--lossy leaves out {} objects)", lost.len());
+        let what = format!("what {format} does not get: {first} (--lossy leaves out {})", objects(&lost));
         return Err(Failure::refused(input, &Error::unsupported(what)));
     }
     session.watched("converting", &[], || sink.finish()).map_err(failed)?;
     let written = |node: &&Node| matches!(node.array, Some(Ok(_))) && added.contains_key(node.path.as_str());
     let arrays = store.nodes.iter().filter(written).count();
+    if !session.json && !session.quiet {
+        super::convert::packages(&mut session.text(), format, args.storage.filter.as_deref())?;
+    }
     tell(args, arrays, (&lost, &[]), session)?;
     Ok(Answer::of(true))
 }

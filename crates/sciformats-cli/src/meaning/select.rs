@@ -1,4 +1,4 @@
-//! Selects parts of arrays by the names of dimensions and by coordinates: `time=0,lat=40:60`,
+//! Selects parts of arrays by the names of dimensions and by coordinates: `time=0,lat=0:10`,
 //! `time=2001-07-01,lat=52.5`.
 
 use sciformats::{Error, Range, Result, Selection};
@@ -32,7 +32,8 @@ impl Chosen {
     }
 }
 
-/// Returns the part that a slice and coordinates name, and a description of the chosen coordinates.
+/// Returns the part that a slice and coordinates name, a description of the chosen coordinates, and a note for each dimension behind
+/// whose end the slice begins.
 ///
 /// # Errors
 ///
@@ -43,7 +44,36 @@ pub(crate) fn selection(
     at: Option<&str>,
 ) -> Result<(Selection, Vec<String>)> {
     let (selection, chosen) = chosen(thing, slice, at)?;
-    Ok((selection, chosen.iter().map(Chosen::told).collect()))
+    let beyond = slice.map(|slice| beyond(thing, slice)).transpose()?.unwrap_or_default();
+    Ok((selection, chosen.iter().map(Chosen::told).chain(beyond).collect()))
+}
+
+/// Describes the dimensions of which a slice takes nothing, because it begins behind their end. As in NumPy, that is no error.
+fn beyond(thing: &Thing, slice: &str) -> Result<Vec<String>> {
+    let array = thing.array()?;
+    let shape = array.info().shape.as_deref().unwrap_or_default();
+    let begins_behind = |part: &str, length: u64| {
+        let start = part.split_once(':').and_then(|(start, _)| start.trim().parse::<u64>().ok());
+        start.is_some_and(|start| length > 0 && start >= length)
+    };
+    let mut notes = Vec::new();
+    if let Some(variable) = thing.variable().filter(|_| slice.contains('=')) {
+        for (name, part) in pairs("slice", slice)? {
+            let length = axis(variable, name).and_then(|axis| shape.get(axis)).copied().unwrap_or_default();
+            if begins_behind(part, length) {
+                let elements = look::count(length, "element");
+                notes.push(format!("{name} has {elements}; --slice takes indices, and --at coordinates"));
+            }
+        }
+        return Ok(notes);
+    }
+    let parts = slice.trim().trim_start_matches('[').trim_end_matches(']').split(',');
+    for (number, (part, &length)) in parts.take_while(|part| part.trim() != "...").zip(shape).enumerate() {
+        if begins_behind(part, length) {
+            notes.push(format!("dimension {number} has {}", look::count(length, "element")));
+        }
+    }
+    Ok(notes)
 }
 
 /// As [`selection`], with the chosen coordinates themselves.
@@ -65,7 +95,7 @@ pub(crate) fn chosen(
         (Some(_), Some(_)) if !by_name => {
             return Err(Error::usage(
                 "slice",
-                "must name dimensions if --at is given too, as in time=0,lat=40:60",
+                "must name dimensions if --at is given too, as in time=0,lat=0:10",
             ));
         }
         (slice, at) => (slice.unwrap_or_default(), at.unwrap_or_default()),
@@ -248,6 +278,30 @@ mod tests {
         ] {
             let error = of(path, slice, at).unwrap_err();
             assert!(error.contains(problem), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_slice_that_begins_behind_the_end_is_noted() {
+        let mut memory = Memory::new(Format::Hdf5);
+        let root = memory.root();
+        let u = memory.array(root, "u", array::<f32>(&[2, 3], &[0.0; 6]));
+        memory.attribute(u, "DIMENSION_LABELS", texts(&[2], &["t", "lat"]));
+        let data = Dataset::new(File::from(memory));
+        let thing = Thing::find(&data, "/u", View::Values).unwrap();
+        let noted = |slice: &str| selection(&thing, Some(slice), None).unwrap().1;
+        let named = "lat has 3 elements; --slice takes indices, and --at coordinates";
+        for (slice, expected) in [
+            ("t=0,lat=40:60", &[named][..]),
+            ("lat=3:", &[named]),
+            ("lat=2:60", &[]),
+            ("lat=1:1", &[]),
+            ("lat=-9:", &[]),
+            ("[0, 40:60]", &["dimension 1 has 3 elements"]),
+            ("2:", &["dimension 0 has 2 elements"]),
+            ("..., 0:0", &[]),
+        ] {
+            assert_eq!(noted(slice), expected, "{slice}");
         }
     }
 

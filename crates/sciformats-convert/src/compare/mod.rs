@@ -63,6 +63,8 @@ pub struct Options {
     pub versions: bool,
     /// See [`with_rounded`](Self::with_rounded).
     pub rounded: bool,
+    /// See [`with_repaged`](Self::with_repaged).
+    pub repaged: bool,
 }
 
 impl Options {
@@ -149,6 +151,13 @@ impl Options {
     #[must_use]
     pub fn with_rounded(self, rounded: bool) -> Self {
         Self { rounded, ..self }
+    }
+
+    /// Sets whether a comparison of the [storage](Self::with_storage) leaves out how the space of a file is allocated, because the second
+    /// file has pages of another size that was asked for.
+    #[must_use]
+    pub fn with_repaged(self, repaged: bool) -> Self {
+        Self { repaged, ..self }
     }
 
     /// Sets the number of differing elements that are listed per array.

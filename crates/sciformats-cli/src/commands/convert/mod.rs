@@ -27,6 +27,7 @@ use crate::output::{is_stdout, through_file};
 use crate::session::Session;
 
 pub(super) use repack::run as repack;
+pub(super) use report::packages;
 
 pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     if args.round.asked().is_some() {
@@ -266,18 +267,6 @@ fn broken(files: &Files, error: &Error) -> Failure {
     }
 }
 
-/// Returns a note about the packages that programs need, beside the library of the format, to read this
-/// filter.
-pub(super) fn extension(format: Format, filter: &str) -> Option<String> {
-    let (library, package, instead) = match (format, filter) {
-        (Format::Asdf, "zstd" | "lz4f") => ("asdf", "asdf-compression", "zlib and bzp2 need"),
-        (Format::Asdf, "lz4") => ("asdf", "lz4", "zlib and bzp2 need"),
-        (Format::Hdf5, "zstd" | "lz4" | "bzip2") => ("h5py", "hdf5plugin", "zlib needs"),
-        _ => return None,
-    };
-    Some(format!("Python's {library} reads {filter} only with the package {package}; {instead} no package"))
-}
-
 /// Fails if a `--select` selects nothing.
 fn selected(args: &Convert, file: &File) -> Outcome<()> {
     let patterns: Vec<Pattern> = args.select.iter().map(|text| Pattern::from(text.as_str())).collect();
@@ -308,6 +297,7 @@ fn same_format(args: &Convert, file: &Arc<File>, end: &repack::Whole, session: &
     if !session.json && !session.quiet {
         headline(&mut out, &plan, file.format(), &args.files)?;
         self::notes(&mut out, notes)?;
+        packages(&mut out, file.format(), args.storage.filter.as_deref())?;
     }
     losses(&mut out, lost, session)?;
     let (written, checked) = (*written, *checked);

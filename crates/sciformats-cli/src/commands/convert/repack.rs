@@ -64,7 +64,8 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
         unfinished.finish().map_err(|error| broken(&args.files, &error))?;
         args.files.publish(session)?;
     }
-    let end = End { same, difference, sizes: (before, after), written, notes, rounded };
+    let end =
+        End { format: file.format(), same, difference, sizes: (before, after), written, notes, rounded };
     report(&end, args, session)?;
     Ok(Answer::of(same))
 }
@@ -96,6 +97,7 @@ fn changes(args: &Repack, (file, new): (&File, &File), session: &Session) -> Out
 
 /// How it ended.
 struct End {
+    format: Format,
     same: bool,
     /// The first difference between the old and the new file.
     difference: Option<Difference>,
@@ -134,6 +136,9 @@ fn report(end: &End, args: &Repack, session: &Session) -> Outcome<()> {
         let done =
             if end.written { "written and checked" } else { "can be written, and would hold the same" };
         super::notes(&mut out, &end.notes)?;
+        let asked = args.options();
+        let filters = asked.rules.iter().map(|rule| &rule.filter).chain([&asked.filter]);
+        super::packages(&mut out, end.format, filters.filter_map(Option::as_deref))?;
         told(&mut out, &end.rounded)?;
         writeln!(out, "{TITLE}{path}{TITLE:#}: {WELL}{done}{WELL:#}  {FAINT}{sizes}{FAINT:#}")?;
     }
@@ -265,6 +270,7 @@ fn storage_too(storage: &Storage, inline: bool) -> compare::Options {
 /// Compares what must stay the same. Numbers that were rounded may differ within the bound of the rounding of which an attribute tells.
 fn compared(args: &Repack) -> compare::Options {
     let options = storage_too(&args.storage, args.inline || args.moves());
+    let options = options.with_repaged(args.page_size.is_some());
     match args.round.asked() {
         Some(_) => {
             let told = Rounding::ATTRIBUTES.map(|name| format!("*@{name}"));

@@ -9,7 +9,6 @@ use sciformats_convert::convert::{Counts, Loss, Plan};
 use sciformats_core::bound;
 
 use super::args::Files;
-use super::extension;
 use crate::commands::json::JsonObject;
 use crate::look::{self, Cell, FAINT, PLAIN, TITLE, WELL, WRONG};
 use crate::session::Session;
@@ -40,11 +39,43 @@ pub(super) fn describe(
             let note = Cell::new(PLAIN, remark.text()).and(PLAIN, "  ").and(FAINT, times);
             look::told(out, (PLAIN, "note"), note)?;
         }
-        if let Some(note) = stored.and_then(|filter| extension(plan.target(), filter)) {
-            look::told(out, (PLAIN, "note"), Cell::new(PLAIN, note))?;
-        }
+        packages(out, plan.target(), stored)?;
     }
     losses(out, plan.losses(), session)
+}
+
+/// Returns a note about the packages that programs need, beside the library of the format, to read this
+/// filter.
+fn extension(format: Format, filter: &str) -> Option<String> {
+    let filter = filter.strip_suffix("+fletcher32").unwrap_or(filter);
+    let (library, needed, instead) = match (format, filter) {
+        (Format::Asdf, "zstd" | "lz4f") => ("asdf", "the package asdf-compression", "zlib and bzp2 need"),
+        (Format::Asdf, "lz4") => ("asdf", "the package lz4", "zlib and bzp2 need"),
+        (Format::Hdf5, "zstd" | "lz4" | "bzip2" | "bitshuffle" | "zfp" | "fcidecomp") => {
+            ("h5py", "the package hdf5plugin", "zlib needs")
+        }
+        (Format::Hdf5, "vbz") => ("h5py", "the package vbz-h5py-plugin", "zlib needs"),
+        (Format::Hdf5, "lzo") => ("h5py", "a build of PyTables that has LZO", "zlib needs"),
+        (Format::Hdf5, "snappy") => ("h5py", "a plug-in that hdf5plugin does not have", "zlib needs"),
+        _ => return None,
+    };
+    Some(format!("Python's {library} reads {filter} only with {needed}; {instead} no package"))
+}
+
+/// Tells which packages programs need to read these filters, once for each filter.
+pub(in crate::commands) fn packages<'a>(
+    out: &mut impl Write,
+    format: Format,
+    filters: impl IntoIterator<Item = &'a str>,
+) -> io::Result<()> {
+    let mut notes: Vec<String> = Vec::new();
+    for note in filters.into_iter().filter_map(|filter| extension(format, filter)) {
+        if !notes.contains(&note) {
+            look::told(out, (PLAIN, "note"), Cell::new(PLAIN, &note))?;
+            notes.push(note);
+        }
+    }
+    Ok(())
 }
 
 /// Tells what becomes otherwise of a file's structures.

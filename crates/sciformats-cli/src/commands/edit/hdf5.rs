@@ -124,6 +124,10 @@ fn named((args, change): (&Edit, &Change), error: &Error, session: &Session) -> 
                 "{file}: {path}: {error} (`sciformats attrs {file} {shell}` lists what there is)"
             ))
         }
+        // What removes the one that exists would remove the only one.
+        Error::Usage { problem, .. } if problem.contains("exists already") && is_itself(change) => {
+            Failure::Refused(format!("{file}: {}: the new name is the same as the old one", change.path()))
+        }
         Error::Usage { problem, .. } if problem.contains("exists already") => {
             let remedy = match change {
                 Change::Rename { path, to, .. } => format!("unset {} {}", quoted(path), quoted(to)),
@@ -137,6 +141,19 @@ fn named((args, change): (&Edit, &Change), error: &Error, session: &Session) -> 
         }
         Error::Usage { .. } => Failure::Refused(format!("{file}: {}: {error}", change.path())),
         _ => failed(&args.file, error),
+    }
+}
+
+/// Returns whether a change gives something the name that it has.
+fn is_itself(change: &Change) -> bool {
+    let parts = |path: &str| -> Vec<String> {
+        path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    };
+    match change {
+        Change::Rename { name, to, .. } => name == to,
+        Change::Move { path, to } => parts(path) == parts(to),
+        Change::Link { path, target, other: None, .. } => parts(path) == parts(target),
+        _ => false,
     }
 }
 

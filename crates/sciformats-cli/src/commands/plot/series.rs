@@ -135,7 +135,7 @@ fn slice(thing: &Thing, (rank, axis): (usize, usize), asked: Option<&str>, index
             Ok(format!("{asked}, {name}={index}"))
         }
         (Some(_), _) => {
-            Err(Failure::Usage("beside --each, a slice must name its dimensions, as in lat=40:60".into()))
+            Err(Failure::Usage("beside --each, a slice must name its dimensions, as in lat=0:10".into()))
         }
         (None, _) => {
             // Two dimensions make a picture; those before them are taken at index 0.

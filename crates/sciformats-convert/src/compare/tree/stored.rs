@@ -15,6 +15,9 @@ const AT_ONCE: u64 = 512 << 10;
 /// What belongs to the versions and widths of structures.
 const VERSIONS: [&str; 3] = ["superblock", "widths of addresses and lengths", "shared messages"];
 
+/// How the space of a file is allocated.
+const PAGES: [&str; 2] = ["file space", "size of pages"];
+
 impl Walk<'_> {
     /// Compares what the format records about two objects beside their contents, if that is requested.
     pub(super) fn storage(&mut self, path: &str, ids: (ObjectId, ObjectId)) -> ControlFlow<(), Verdict> {
@@ -38,6 +41,9 @@ impl Walk<'_> {
                 continue;
             }
             if VERSIONS.contains(name) && !self.options.versions {
+                continue;
+            }
+            if PAGES.contains(name) && self.options.repaged {
                 continue;
             }
             let (a, b) = (find(&a, *name), find(&b, *name));
