@@ -83,15 +83,15 @@ pub(crate) fn check(pipeline: &Pipeline, registry: &Registry) -> Result<()> {
 }
 
 fn is_built_in(id: u16) -> bool {
-    match id {
-        1 => cfg!(feature = "deflate"),
-        2..=6 | 32000 | 32008 => true,
-        307 => cfg!(feature = "bzip2"),
-        32001 | 32026 => cfg!(feature = "blosc2"),
-        32004 => cfg!(feature = "lz4"),
-        32015 => cfg!(feature = "zstd"),
-        _ => false,
-    }
+    let optional = [
+        (1, cfg!(feature = "deflate")),
+        (307, cfg!(feature = "bzip2")),
+        (32001, cfg!(feature = "blosc2")),
+        (32004, cfg!(feature = "lz4")),
+        (32015, cfg!(feature = "zstd")),
+        (32026, cfg!(feature = "blosc2")),
+    ];
+    matches!(id, 2..=6 | 32000 | 32008) || optional.contains(&(id, true))
 }
 
 /// Returns whether n-bit or scale-offset has nothing to pack.

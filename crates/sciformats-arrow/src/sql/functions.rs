@@ -47,7 +47,7 @@ pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> R
         Function::Replace => replaced(next(), next(), next()),
         Function::StartsWith => searched(next(), next(), |text, part| text.starts_with(part)),
         Function::Contains => searched(next(), next(), |text, part| text.contains(part)),
-        Function::NullIf => unless_equal(next(), next()),
+        Function::NullIf => unless_equal(&next(), next()),
         Function::Greatest => extreme(&arguments.collect::<Vec<_>>(), Ordering::Greater, rows),
         Function::Least => extreme(&arguments.collect::<Vec<_>>(), Ordering::Less, rows),
         Function::Part(part) => parts(next(), part),
@@ -206,7 +206,7 @@ fn substrings(texts: Vec<Option<Arc<str>>>, from: &Vector, count: Option<&Vector
 }
 
 /// Returns the values of the left side that differ from those of the right side.
-fn unless_equal(left: Vector, right: Vector) -> Result<Vector> {
+fn unless_equal(left: &Vector, right: Vector) -> Result<Vector> {
     let (one, other) = alike(left.clone(), right)?;
     let equal = compared(&one, &other, Ordering::is_eq)?.into_iter().enumerate();
     let kept = equal.map(|(row, equal)| (equal != Some(true)).then_some(row));

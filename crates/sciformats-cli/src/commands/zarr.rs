@@ -199,7 +199,7 @@ struct Copy<'s> {
 impl<'s> Copy<'s> {
     /// Adds an object with its attributes, or tells why it is lost.
     fn object(&mut self, node: &'s Node) -> Result<(), Error> {
-        let Some(new) = self.new(node)? else { return Ok(()) };
+        let Some(new) = self.becomes(node)? else { return Ok(()) };
         let handle = match node.path.rsplit_once('/') {
             _ if node.path == "/" => self.sink.add(Place::Root, new)?,
             Some((parent, name)) => {
@@ -217,7 +217,7 @@ impl<'s> Copy<'s> {
     }
 
     /// Returns what a node becomes; `None` if the format has nothing for it, or if it cannot be read.
-    fn new(&mut self, node: &Node) -> Result<Option<New<'static>>, Error> {
+    fn becomes(&mut self, node: &Node) -> Result<Option<New<'static>>, Error> {
         let array = match &node.array {
             None => return Ok(Some(New::Group)),
             Some(Ok(array)) => array.clone(),
