@@ -205,6 +205,8 @@ def dataset_properties(found, times):
             code, flags, values, _ = theirs.get_filter(n)
             asked.set_filter(code, flags, values[ADDED.get(code, 0) :])
     elif layout == h5d.VIRTUAL:
+        # As h5py does, which chooses when space is allocated.
+        asked.set_layout(h5d.VIRTUAL)
         for n in range(theirs.get_virtual_count()):
             asked.set_virtual(
                 theirs.get_virtual_vspace(n), theirs.get_virtual_filename(n).encode(), theirs.get_virtual_dsetname(n).encode(),

@@ -7,7 +7,7 @@ import struct
 import sys
 from collections.abc import Iterator
 import ast
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,7 +177,7 @@ def _item(item: Any, element: Element) -> Any:
     if isinstance(item, int) and dtype_of(element).kind == "V":
         return item.to_bytes(rest[0], "little", signed=word == "int")
     if word == "time64" and isinstance(item, bytes):
-        return np.frombuffer(item, rest[0])[0]
+        return np.frombuffer(item, cast(Any, rest[0]))[0]
     if word == "vlen" and isinstance(item, list):
         inner = dtype_of(element[1])
         try:

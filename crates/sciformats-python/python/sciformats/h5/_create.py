@@ -228,8 +228,9 @@ def check_suitable(is_variable: bool) -> None:
 
 def shared(named: Any, of: Any) -> str | None:
     """Return the path of a committed type in the file of an object; ``None`` if it is in another file or has no path."""
-    is_here = named is not None and named._file_of.address == of._file_of.address
-    path: str | None = named._path_now() if is_here else None
+    if named is None or named._file_of.address != of._file_of.address:
+        return None
+    path: str | None = named._path_now()
     return path
 
 

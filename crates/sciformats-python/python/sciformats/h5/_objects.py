@@ -106,7 +106,8 @@ class HLObject(Placed):
         return self.id
 
     def _ipython_key_completions_(self) -> list[str]:
-        return list(self.keys()) if isinstance(self, _group_class) else []
+        group: Any = self
+        return list(group.keys()) if isinstance(self, _group_class) else []
 
     @property
     def attrs(self) -> AttributeManager:

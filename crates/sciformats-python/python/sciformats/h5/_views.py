@@ -120,5 +120,5 @@ class FieldsView(View):
         # A list of one name asks for a compound.
         found = np.asarray(self._dataset[(*names, *parts)])
         record = np.zeros(found.shape[: found.ndim - self.dtype[0].ndim], self.dtype)
-        record[names[0]] = found
+        record[self._names[0]] = found
         return record if record.shape else record[()]

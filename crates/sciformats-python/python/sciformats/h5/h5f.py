@@ -43,7 +43,7 @@ def open(name: bytes, flags: int = ACC_RDWR, fapl: Any = None) -> Any:
     if flags not in (ACC_RDONLY, ACC_RDWR):
         raise ValueError(f"{flags} is neither ACC_RDONLY nor ACC_RDWR")
     image = None if fapl is None else fapl.image
-    if image is not None:
+    if fapl is not None and image is not None:
         if os.path.exists(name):
             raise FileExistsError("Unable to synchronously open file (file already exists)")
         if flags == ACC_RDONLY or not fapl.is_stored:
