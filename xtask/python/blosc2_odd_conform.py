@@ -9,7 +9,6 @@ import json
 import random
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import blosc2
@@ -104,7 +103,8 @@ def run(case, inputs, *readers):
 
 
 def main():
-    print(json.dumps({"peer": f"blosc2 {version('blosc2')}"}))
+    if blosc:
+        print(json.dumps({"peer": f"python-blosc {blosc.__version__} with C-Blosc {blosc.blosclib_version.split()[0]}"}))
     blosc2.set_nthreads(1)
     for codec in CODECS:
         chance = random.Random(f"{SEED} {codec}")
