@@ -224,6 +224,19 @@ mod tests {
     }
 
     #[test]
+    fn filters_that_are_refused_at_once_are_those_that_cannot_be_applied() {
+        let registry = Registry::default();
+        for id in 0..=u16::MAX {
+            // Without its level, deflate is skipped before anything else is asked.
+            let level: &[u32] = if id == 1 { &[6] } else { &[] };
+            let filter = &alone(id, false, level).filters[0];
+            let applied = apply(filter, &registry, &[7; 64]);
+            let is_there = !matches!(applied, Err(Error::Unsupported { .. }));
+            assert_eq!(is_built_in(id), is_there, "{id}: {applied:?}");
+        }
+    }
+
+    #[test]
     fn what_follows_a_checksum_restores_it() {
         let mut offset = [0; 20];
         (offset[0], offset[2], offset[4]) = (2, 64, 8);
